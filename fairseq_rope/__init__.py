@@ -1,0 +1,9 @@
+"""Rotary position embedding for fairseq's Transformer; what `--user-dir fairseq_rope` imports."""
+
+from fairseq_rope._safe_globals import allow_fairseq_checkpoints
+from fairseq_rope.models.translation import TransformerRopeModel
+
+__all__ = ["TransformerRopeModel", "__version__"]
+__version__ = "0.1.0"
+
+allow_fairseq_checkpoints()

@@ -1,0 +1,1 @@
+"""Command-line tools, each `python -m fairseq_rope.tools.X` and importable."""

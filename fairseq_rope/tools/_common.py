@@ -1,0 +1,39 @@
+"""What every tool shares: errors as one line, and outputs that are complete or not there."""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+class ToolError(ValueError):
+    """A bad input, told to the user as one line that names the option, file, line, rule and value."""
+
+
+def run(name: str, main: Callable[[], None]) -> None:
+    """Run a tool's `main`; a bad input becomes one line on stderr and exit status 1, without a traceback."""
+    try:
+        main()
+        sys.stdout.flush()
+    except (ToolError, OSError) as error:
+        sys.exit(f"{name}: error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+@contextlib.contextmanager
+def complete_file(path: Path) -> Iterator[Path]:
+    """Give a temporary path beside `path`, renamed to it when the block ends well and removed when it does not.
+
+    Raises:
+        ToolError: the folder of `path` does not exist.
+    """
+    if not path.parent.is_dir():
+        raise ToolError(f"cannot write {path}: there is no folder {path.parent}")
+    part = path.with_name(f"{path.name}.part-{os.getpid()}")
+    try:
+        yield part
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

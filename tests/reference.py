@@ -1,0 +1,95 @@
+"""The paper's model as slow, obvious loops in float64: the oracle that the fast model is compared with.
+
+Written from Vaswani et al. (2017) and RoFormer (Su et al., 2021, eq. 14-16, 34), not from the package: it takes a
+state_dict and one sentence at a time, knows no padding, no batch and no cache, and multiplies by whole rotation matrices.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+def rotation_matrix(position: int, head_dim: int, *, base: float, rotary_dim: int, layout: str) -> Tensor:
+    """Give R(m) of eq. 15, (D, D); dimensions past `rotary_dim` keep their place."""
+    matrix = torch.eye(head_dim, dtype=torch.float64)
+    for i in range(rotary_dim // 2):
+        angle = position * base ** (-2 * i / rotary_dim)
+        a, b = (2 * i, 2 * i + 1) if layout == "interleaved" else (i, i + rotary_dim // 2)
+        matrix[a, a] = matrix[b, b] = math.cos(angle)
+        matrix[a, b], matrix[b, a] = -math.sin(angle), math.sin(angle)
+    return matrix
+
+
+@dataclass
+class ReferenceTransformer:
+    """An encoder-decoder Transformer with rotary self-attention over fairseq's parameter names."""
+
+    state: dict[str, Tensor]
+    num_heads: int
+    base: float = 10000.0
+    fraction: float = 1.0
+    layout: str = "interleaved"
+    normalize_before: bool = False
+
+    def logits(self, source: list[int], target: list[int]) -> Tensor:
+        """Give the logits of each next token, (T, V), for target input `target` (its first token is </s>)."""
+        memory = self._stack("encoder", source, memory=None)
+        return self._stack("decoder", target, memory) @ self._parameter("decoder.output_projection.weight").T
+
+    def _parameter(self, name: str) -> Tensor:
+        return self.state[name].double()
+
+    def _stack(self, side: str, tokens: list[int], memory: Tensor | None) -> Tensor:
+        embedding = self._parameter(f"{side}.embed_tokens.weight")
+        x = torch.stack([embedding[token] * math.sqrt(embedding.size(1)) for token in tokens])
+        layers = {int(key.split(".")[2]) for key in self.state if key.startswith(f"{side}.layers.")}
+        for layer in sorted(layers):
+            name = f"{side}.layers.{layer}"
+            x = self._block(x, f"{name}.self_attn_layer_norm", lambda y, n=name: self._self_attention(y, n, side))
+            if memory is not None:
+                attend = lambda y, n=name: self._attention(y, memory, f"{n}.encoder_attn", rotate=False, causal=False)  # noqa: E731
+                x = self._block(x, f"{name}.encoder_attn_layer_norm", attend)
+            x = self._block(x, f"{name}.final_layer_norm", lambda y, n=name: self._feed_forward(y, n))
+        return self._norm(x, f"{side}.layer_norm") if self.normalize_before else x
+
+    def _block(self, x: Tensor, norm: str, function) -> Tensor:  # noqa: ANN001
+        if self.normalize_before:
+            return x + function(self._norm(x, norm))
+        return self._norm(x + function(x), norm)
+
+    def _norm(self, x: Tensor, name: str) -> Tensor:
+        centred = x - x.mean(-1, keepdim=True)
+        variance = (centred**2).mean(-1, keepdim=True)
+        return centred / torch.sqrt(variance + 1e-5) * self._parameter(f"{name}.weight") + self._parameter(f"{name}.bias")
+
+    def _linear(self, x: Tensor, name: str) -> Tensor:
+        return x @ self._parameter(f"{name}.weight").T + self._parameter(f"{name}.bias")
+
+    def _feed_forward(self, x: Tensor, name: str) -> Tensor:
+        return self._linear(F.relu(self._linear(x, f"{name}.fc1")), f"{name}.fc2")
+
+    def _self_attention(self, x: Tensor, name: str, side: str) -> Tensor:
+        return self._attention(x, x, f"{name}.self_attn", rotate=True, causal=side == "decoder")
+
+    def _attention(self, x: Tensor, memory: Tensor, name: str, *, rotate: bool, causal: bool) -> Tensor:
+        q, k, v = (self._linear(y, f"{name}.{p}_proj") for y, p in ((x, "q"), (memory, "k"), (memory, "v")))
+        head_dim = q.size(1) // self.num_heads
+        output = torch.zeros_like(q)
+        for head in range(self.num_heads):
+            part = slice(head * head_dim, (head + 1) * head_dim)
+            queries, keys = q[:, part], k[:, part]
+            if rotate:
+                queries, keys = self._rotated(queries), self._rotated(keys)
+            for m in range(len(queries)):
+                visible = m + 1 if causal else len(keys)
+                scores = keys[:visible] @ queries[m] / math.sqrt(head_dim)
+                output[m, part] = torch.softmax(scores, 0) @ v[:visible, part]
+        return self._linear(output, f"{name}.out_proj")
+
+    def _rotated(self, x: Tensor) -> Tensor:
+        head_dim = x.size(1)
+        options = dict(base=self.base, rotary_dim=round(head_dim * self.fraction), layout=self.layout)
+        return torch.stack([rotation_matrix(m, head_dim, **options) @ row for m, row in enumerate(x)])
