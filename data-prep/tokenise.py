@@ -43,7 +43,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lang", required=True, help="language of the text, as en or de")
     parser.add_argument("--lowercase", action="store_true", help="lower-case first")
-    parser.add_argument("--moses-no-dash-splits", action="store_true", help="keep schwarz-weiß one token, as the papers do")
+    parser.add_argument(
+        "--moses-no-dash-splits", action="store_true", help="keep schwarz-weiß one token, as the papers do"
+    )
     parser.add_argument("--moses-no-escape", action="store_true", help="keep ' and others, which default to &apos; ...")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: all cores)")
     options = parser.parse_args()
@@ -54,10 +56,9 @@ def main() -> None:
         moses_no_escape=options.moses_no_escape,
     )
     function = functools.partial(tokenise, tokenizer=MosesTokenizer(settings), lowercase=options.lowercase)
-    output = open(sys.stdout.fileno(), "w", encoding="utf-8", newline="\n", closefd=False)
-    with multiprocessing.Pool(options.jobs) as pool, output:
+    with multiprocessing.Pool(options.jobs) as pool:
         for line in pool.imap(function, decoded(sys.stdin.buffer), chunksize=LINES_A_TASK):
-            output.write(line + "\n")
+            sys.stdout.buffer.write(f"{line}\n".encode())
 
 
 if __name__ == "__main__":

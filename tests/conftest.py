@@ -11,6 +11,7 @@ from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
 import fairseq_rope  # noqa: F401  registers the archs
+from tests.trained import Trained, trained_model
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,6 +23,12 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real corpora at {folder}; set FAIRSEQ_ROPE_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A small model, trained once in a session through the real command lines."""
+    return trained_model(tmp_path_factory)
 
 
 def make_task(num_words: int = 90) -> TranslationTask:

@@ -1,10 +1,11 @@
 """The paper's model as slow, obvious loops in float64: the oracle that the fast model is compared with.
 
 Written from Vaswani et al. (2017) and RoFormer (Su et al., 2021, eq. 14-16, 34), not from the package: it takes a
-state_dict and one sentence at a time, knows no padding, no batch and no cache, and multiplies by whole rotation matrices.
+state_dict and one sentence at a time, knows no padding, batch or cache, and multiplies by whole rotation matrices.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -55,7 +56,7 @@ class ReferenceTransformer:
             x = self._block(x, f"{name}.final_layer_norm", lambda y, n=name: self._feed_forward(y, n))
         return self._norm(x, f"{side}.layer_norm") if self.normalize_before else x
 
-    def _block(self, x: Tensor, norm: str, function) -> Tensor:  # noqa: ANN001
+    def _block(self, x: Tensor, norm: str, function: Callable[[Tensor], Tensor]) -> Tensor:
         if self.normalize_before:
             return x + function(self._norm(x, norm))
         return self._norm(x + function(x), norm)
@@ -63,7 +64,9 @@ class ReferenceTransformer:
     def _norm(self, x: Tensor, name: str) -> Tensor:
         centred = x - x.mean(-1, keepdim=True)
         variance = (centred**2).mean(-1, keepdim=True)
-        return centred / torch.sqrt(variance + 1e-5) * self._parameter(f"{name}.weight") + self._parameter(f"{name}.bias")
+        return centred / torch.sqrt(variance + 1e-5) * self._parameter(f"{name}.weight") + self._parameter(
+            f"{name}.bias"
+        )
 
     def _linear(self, x: Tensor, name: str) -> Tensor:
         return x @ self._parameter(f"{name}.weight").T + self._parameter(f"{name}.bias")

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from fairseq_rope.modules.rotary import RotaryEmbedding
 
-IncrementalState = dict[str, dict[str, Tensor | None]]
+Cache = dict[str, Tensor | None]
+IncrementalState = dict[str, Cache]
 
 
 class RotaryMultiheadAttention(MultiheadAttention):
@@ -72,8 +73,9 @@ class RotaryMultiheadAttention(MultiheadAttention):
         if static_kv or before_softmax or any(x is not None and x is not query for x in (key, value)):
             raise ValueError("rotary attention is self-attention: no other keys, static_kv or before_softmax")
         q, k, v = (self._split_heads(proj(query)) for proj in (self.q_proj, self.k_proj, self.v_proj))
-        cache = {} if incremental_state is None else self._get_input_buffer(incremental_state)
-        offset = cache["prev_key"].size(2) if "prev_key" in cache else 0
+        cache: Cache = {} if incremental_state is None else self._get_input_buffer(incremental_state)
+        previous = cache.get("prev_key")
+        offset = 0 if previous is None else previous.size(2)
         q, k = self.rotary(q, offset=offset), self.rotary(k, offset=offset)
         if incremental_state is not None:
             k, v, key_padding_mask = _extend(cache, k, v, key_padding_mask)
@@ -107,21 +109,21 @@ class RotaryMultiheadAttention(MultiheadAttention):
         return self.dropout_module(weights) @ v, weights
 
 
-def _extend(
-    cache: dict[str, Tensor | None], k: Tensor, v: Tensor, padding: Tensor | None
-) -> tuple[Tensor, Tensor, Tensor | None]:
+def _extend(cache: Cache, k: Tensor, v: Tensor, padding: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
     """Append this step's rotated keys, values (B, H, T, D) and padding (B, T) to `cache`, and return all of them."""
-    previous = cache.get("prev_key_padding_mask")
-    if cache.get("prev_key") is not None:
-        if padding is not None or previous is not None:
+    keys, values, hidden = (cache.get(name) for name in ("prev_key", "prev_value", "prev_key_padding_mask"))
+    if keys is not None and values is not None:
+        if padding is not None or hidden is not None:
             # a step without padding passes no mask, whatever the others did
-            old = k.new_zeros(k.size(0), cache["prev_key"].size(2), dtype=torch.bool) if previous is None else previous
-            new = k.new_zeros(k.size(0), k.size(2), dtype=torch.bool) if padding is None else padding
-            padding = torch.cat((old.bool(), new.bool()), dim=1)
-        k = torch.cat((cache["prev_key"], k), dim=2)
-        v = torch.cat((cache["prev_value"], v), dim=2)
+            padding = torch.cat((_padding(hidden, keys), _padding(padding, k)), dim=1)
+        k, v = torch.cat((keys, k), dim=2), torch.cat((values, v), dim=2)
     cache.update(prev_key=k, prev_value=v, prev_key_padding_mask=padding)
     return k, v, padding
+
+
+def _padding(mask: Tensor | None, k: Tensor) -> Tensor:
+    # (B, S), true at padding; no mask means none
+    return k.new_zeros(k.size(0), k.size(2), dtype=torch.bool) if mask is None else mask.bool()
 
 
 def _score_bias(attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor) -> Tensor | None:

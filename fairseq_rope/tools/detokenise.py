@@ -1,0 +1,48 @@
+"""From fairseq's tokens back to text that people read: BPE joined, Moses tokens joined, escapes undone."""
+
+import re
+from collections.abc import Sequence
+
+from fairseq.data.data_utils import post_process as remove_bpe
+from sacremoses import MosesDetokenizer
+
+from fairseq_rope.tools._common import ToolError
+
+# what fairseq's --post-process takes for text
+BPE_KINDS = ("subword_nmt", "@@ ", "@@", "sentencepiece", "wordpiece", "letter", "_EOW", "none")
+_SENTENCEPIECE_SPACE = "\u2581"
+# Moses' language codes; it takes any other text for an unknown language in silence, such as mBART's fr_XX
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
+
+
+def bpe_kind(lines: Sequence[str], wanted: str = "") -> str:
+    """Choose how BPE is joined: as `wanted`, or else sentencepiece where every line has its mark, or subword_nmt.
+
+    Raises:
+        ToolError: `wanted` is the other kind than the text is, which would give a wrong score without a sign.
+    """
+    marked = [_SENTENCEPIECE_SPACE in line for line in lines if line.strip()]
+    if not wanted:
+        return "sentencepiece" if marked and all(marked) else "subword_nmt"
+    if wanted == "sentencepiece" and marked and not any(marked):
+        raise ToolError("--post-process is sentencepiece, but no line has its mark U+2581")
+    if wanted in ("subword_nmt", "@@ ", "@@") and marked and all(marked):
+        raise ToolError(f"--post-process is {wanted}, but every line has U+2581, the mark of sentencepiece")
+    return wanted
+
+
+def join_bpe(lines: Sequence[str], kind: str) -> list[str]:
+    """Join BPE pieces into words as fairseq's --post-process `kind` does."""
+    return [remove_bpe(line, kind) for line in lines]
+
+
+def detokenise(lines: Sequence[str], target_lang: str) -> list[str]:
+    """Join Moses tokens into text by the rules of `target_lang`, and undo Moses' escapes such as `&apos;`.
+
+    Raises:
+        ToolError: `target_lang` isn't a language code of two or three small letters.
+    """
+    if not _LANGUAGE.fullmatch(target_lang):
+        raise ToolError(f"--target-lang must be a code of two or three small letters, but is {target_lang!r}")
+    moses = MosesDetokenizer(lang=target_lang)
+    return [moses.detokenize(line.split()) for line in lines]

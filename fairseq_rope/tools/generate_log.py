@@ -1,0 +1,86 @@
+"""Read hypotheses and references out of a fairseq-generate log, which is complete or refused."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fairseq_rope.tools._common import ToolError
+
+# S- source, T- reference, H- hypothesis with its score, D- the hypothesis decoded by --tokenizer and --bpe
+_SENTENCE = re.compile(r"([STHD])-(\d+)\t(.*)", re.DOTALL)
+# the last line; old versions of fairseq log it with a date, "... | Generate test with beam=5: BLEU4 = ..."
+_SUMMARY = re.compile(r"(?:.*\| )?Generate \S+ with beam=\d+: (.*)")
+
+
+@dataclass(frozen=True)
+class GenerateLog:
+    """What a complete log says, in the order of the test set.
+
+    fairseq decodes (--bpe, --tokenizer) what it prints as T and as D, never H; so D is what compares with T. Without
+    a decoder D is H. With --nbest, the first hypothesis of a sentence is the one that counts.
+    """
+
+    hyps: list[str]
+    refs: list[str]
+    decoded: bool  # D differs from H somewhere
+    summary: str  # fairseq's own score, such as "BLEU4 = 37.94, ..."
+
+
+def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
+    """Read a log's lines, whose sentences may stand in any order.
+
+    Args:
+        lines: without their line ends.
+        name: the log's name, for messages.
+
+    Raises:
+        ToolError: no sentence (--quiet), no last line, or sentence numbers that are doubled, missing or incomplete.
+    """
+    texts: dict[str, dict[int, str]] = {kind: {} for kind in "STHD"}
+    summary = None
+    for number, line in enumerate(lines, start=1):
+        if match := _SENTENCE.fullmatch(line):
+            kind, sentence, text = match[1], int(match[2]), match[3]
+            if kind in "HD":
+                _, tab, text = text.partition("\t")
+                if not tab:
+                    raise ToolError(f"{name}:{number}: {kind}-{sentence} must be a score, a tab and a text: cut off?")
+            elif sentence in texts[kind]:
+                raise ToolError(f"{name}:{number}: {kind}-{sentence} is there twice: are these two logs in one?")
+            texts[kind].setdefault(sentence, text)
+        elif match := _SUMMARY.fullmatch(line):
+            summary = match[1]
+    _check(texts, summary is not None, name)
+    order = range(len(texts["H"]))
+    hyps = [texts["H"][i] for i in order]
+    # fairseq before 0.9 printed no D
+    decoded = [texts["D"].get(i, hyps[i]) for i in order]
+    return GenerateLog(
+        hyps=decoded, refs=[texts["T"][i] for i in order], decoded=decoded != hyps, summary=summary or ""
+    )
+
+
+def _check(texts: dict[str, dict[int, str]], finished: bool, name: str) -> None:
+    """Refuse a log in which anything is missing."""
+    sentences = texts["S"].keys() | texts["T"].keys() | texts["H"].keys()
+    if not sentences:
+        raise ToolError(f"{name}: no S-, T- and H- lines: not a fairseq-generate log, or made with --quiet")
+    needed = [kind for kind in "STHD" if texts[kind] or kind in "TH"]
+    for kind in needed:
+        missing = sorted(sentences - texts[kind].keys())
+        if len(missing) == len(sentences):
+            raise ToolError(f"{name}: no {kind}- lines at all: {'no references' if kind == 'T' else 'unfinished'}")
+        if missing:
+            others = ", ".join(f"{other}-{missing[0]}" for other in "STH" if missing[0] in texts[other])
+            raise ToolError(
+                f"{name}: {len(missing)} of {len(sentences)} sentences have no {kind}- line, "
+                f"the first {kind}-{missing[0]} (there is {others}): unfinished?"
+            )
+    if not finished:
+        raise ToolError(f"{name}: unfinished, its last line 'Generate ... with beam=...' is missing")
+    absent = sorted(set(range(max(sentences) + 1)) - sentences)
+    if absent:
+        raise ToolError(
+            f"{name}: sentence {absent[0]} is missing ({len(absent)} in all), though there is {max(sentences)}: "
+            "skipped as too long, or one of several shards?"
+        )

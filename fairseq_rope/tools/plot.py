@@ -1,0 +1,49 @@
+"""Draw the learning curves of an experiment's models into one picture (needs the extra `plot`).
+
+python -m fairseq_rope.tools.plot runs/quickstart --output learning_curves.png
+"""
+
+import argparse
+from pathlib import Path
+
+from fairseq_rope.tools._common import ToolError, complete_file, run
+from fairseq_rope.tools.results import model_folders
+from fairseq_rope.tools.train_log import TrainLog, read_train_log
+
+
+def draw(logs: dict[str, TrainLog], output: Path) -> None:
+    """Draw validation loss over updates, a line for each model, into the PNG `output`.
+
+    Raises:
+        ToolError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise ToolError("a picture needs matplotlib: pip install 'fairseq-rope[plot]'") from None
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for name, log in logs.items():
+        updates, losses = zip(*((epoch.updates, epoch.valid_loss) for epoch in log.epochs), strict=True)
+        axes.plot(updates, losses, marker=".", label=f"{name}, best {min(losses):.3f}")
+    axes.set(xlabel="updates", ylabel="validation loss (label-smoothed, bits a token)", yscale="log")
+    axes.yaxis.set_major_formatter("{x:.1f}")
+    axes.yaxis.set_minor_formatter("{x:.1f}")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend()
+    with complete_file(output) as part:
+        figure.savefig(part, format="png", dpi=150)
+
+
+def main() -> None:
+    """Read the options and draw."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
+    parser.add_argument("--output", type=Path, required=True, metavar="PNG", help="the picture to write")
+    options = parser.parse_args()
+    draw({folder.name: read_train_log(folder / "train.log") for folder in model_folders(options.work)}, options.output)
+    print(f"wrote {options.output}")
+
+
+if __name__ == "__main__":
+    run("plot", main)

@@ -1,0 +1,121 @@
+"""Score a translation: fairseq's own tokenised BLEU4, and detokenised sacreBLEU BLEU and chrF with signatures.
+
+python -m fairseq_rope.tools.score --log generate-test.txt --target-lang de
+python -m fairseq_rope.tools.score --sys hyps.tok --ref refs.tok --target-lang de --ref-raw refs.txt
+
+BLEU4 takes the tokens as they stand, BPE and all, as fairseq-score does. For the other scores BPE is joined and Moses'
+tokenisation undone, on both sides alike; --ref-raw gives the untouched reference instead, which makes them comparable
+with those of other systems.
+"""
+
+import argparse
+import dataclasses
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fairseq_rope.tools._common import ToolError, run
+from fairseq_rope.tools.detokenise import BPE_KINDS
+from fairseq_rope.tools.generate_log import parse_generate_log
+from fairseq_rope.tools.report import Report, Settings, score
+from fairseq_rope.tools.textfile import read_lines
+
+
+def score_texts(hyp_file: Path, ref_file: Path | None, settings: Settings, *, ref_raw: Path | None = None) -> Report:
+    """Score a file of hypotheses against a file of references, tokenised or raw or both.
+
+    Raises:
+        ToolError: a file can't be read, or line counts differ; and see `score`.
+    """
+    hyps = read_lines(hyp_file)
+    refs = _read_references("--ref", ref_file, len(hyps), f"--sys {hyp_file}")
+    raw = _read_references("--ref-raw", ref_raw, len(hyps), f"--sys {hyp_file}")
+    return score(hyps, refs, settings, ref_raw=raw)
+
+
+def score_log(log_file: Path, settings: Settings, *, ref_raw: Path | None = None) -> Report:
+    """Score the log of a fairseq-generate; a note tells where fairseq's own line in it says something else.
+
+    Raises:
+        ToolError: an unfinished log, or a file can't be read, or line counts differ; and see `score`.
+    """
+    log = parse_generate_log(read_lines(log_file), str(log_file))
+    raw = _read_references("--ref-raw", ref_raw, len(log.hyps), f"--log {log_file}")
+    report = score(log.hyps, log.refs, settings, ref_raw=raw)
+    if log.decoded:
+        report.notes.append("fairseq decoded the T and D lines of the log (--bpe, --tokenizer): D is scored, not H")
+    ours = [entry.text for entry in report.scores if entry.name == "BLEU4"]
+    if log.summary.startswith("BLEU4") and ours and not settings.lowercase and log.summary not in ours:
+        report.notes.append(f"fairseq's own line in the log differs, so it scored other tokens: {log.summary}")
+    return report
+
+
+def _read_references(option: str, path: Path | None, count: int, other: str) -> list[str] | None:
+    if path is None:
+        return None
+    lines = read_lines(path)
+    if len(lines) != count:
+        raise ToolError(f"{option} {path} has {len(lines)} lines, but {other} has {count}")
+    return lines
+
+
+def as_table(report: Report) -> str:
+    """Give the report to people: a score and its signature are two lines."""
+    lines = [f"{report.sentences} sentences"]
+    for entry in report.scores:
+        lines += [entry.text, f"    {entry.signature}"]
+    return "\n".join(lines + [f"note: {note}" for note in report.notes])
+
+
+def as_json(report: Report) -> str:
+    """Give the report to machines: one JSON object on a line."""
+    versions = {name: version(name) for name in ("sacrebleu", "sacremoses")}
+    fields: dict[str, Any] = {**dataclasses.asdict(report), "versions": versions}
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def main() -> None:
+    """Read the command line and print the scores."""
+    args = _parser().parse_args()
+    if args.log is not None and (args.sys is not None or args.ref is not None):
+        raise ToolError("--log excludes --sys and --ref: a log holds both")
+    if args.log is None and (args.sys is None or (args.ref is None and args.ref_raw is None)):
+        raise ToolError("give --log, or --sys with --ref or --ref-raw or both")
+    if [args.log, args.sys, args.ref, args.ref_raw].count(Path("-")) > 1:
+        raise ToolError("only one file can be -, stdin")
+    settings = Settings(**{field.name: getattr(args, field.name) for field in dataclasses.fields(Settings)})
+    if args.log is not None:
+        report = score_log(args.log, settings, ref_raw=args.ref_raw)
+    else:
+        report = score_texts(args.sys, args.ref, settings, ref_raw=args.ref_raw)
+    print(as_json(report) if args.json else as_table(report))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="score", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--sys", "-s", type=Path, metavar="FILE", help="hypotheses, one a line, plain or gzipped; - is stdin")
+    add("--ref", "-r", type=Path, metavar="FILE", help="references, in the same form as the hypotheses")
+    add("--log", type=Path, metavar="FILE", help="a log of fairseq-generate, in place of --sys and --ref")
+    add("--ref-raw", type=Path, metavar="FILE", help="raw references, for the detokenised scores")
+    add("--target-lang", "-t", default="", metavar="LANG", help="detokenise by this language's rules, such as de")
+    add(
+        *("--post-process", "--remove-bpe"),
+        nargs="?",
+        const="subword_nmt",
+        default="",
+        choices=BPE_KINDS,
+        metavar="KIND",
+        help=f"how BPE is joined, as in fairseq: {', '.join(BPE_KINDS)}; if not given, seen from the text",
+    )
+    add("--detokenised", "--detokenized", action="store_true", help="the text is raw already: no BLEU4")
+    add("--lowercase", action="store_true", help="score lower-cased text; the signatures say so")
+    add("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+if __name__ == "__main__":
+    run("score", main)

@@ -1,0 +1,59 @@
+# Shared by every recipe: `source` it. Messages, steps that can be run again, and the Python environment.
+# shellcheck shell=bash
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# log WORDS...: a line with the time, on stderr.
+log() {
+  printf '[%s] %s\n' "$(date '+%F %T')" "$*" >&2
+}
+
+# die WORDS...: an error in one line, exit status 1.
+die() {
+  printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+# on_error PLACE COMMAND: `set -e` ends a script in silence; say where. Not from subshells, which would say it twice.
+on_error() {
+  ((BASH_SUBSHELL)) || log "stopped at $1: ${2%%$'\n'*}"
+}
+set -E
+trap 'on_error "${BASH_SOURCE[0]##*/}, line $LINENO" "$BASH_COMMAND"' ERR
+
+# usage_from_header [FILE]: print the comment at the top of the script, its only help text.
+usage_from_header() {
+  awk 'NR == 1 && /^#!/ { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "${1:-$0}"
+}
+
+# step OUT CMD...: skip when OUT is complete, else write CMD's stdout under another name and rename it.
+# Never call it in a condition (`if step`, `step ||`, `step &&`): bash turns `set -e` off there.
+step() {
+  local out=$1 start=$SECONDS
+  shift
+  if [[ -s $out ]]; then
+    log "have $out"
+    return
+  fi
+  log "make $out: $*"
+  mkdir -p -- "$(dirname -- "$out")"
+  "$@" >"$out.part" # a line of its own: in `cmd && mv`, set -e is off inside cmd
+  [[ -s $out.part ]] || die "$out: the command printed nothing: $*"
+  mv -- "$out.part" "$out"
+  log "made $out in $((SECONDS - start)) s"
+}
+
+# same_settings FILE TEXT: keep TEXT with what is made by it; die when another TEXT made what is there.
+same_settings() {
+  local file=$1 text=$2
+  mkdir -p -- "$(dirname -- "$file")"
+  if [[ ! -s $file ]]; then
+    printf '%s\n' "$text" >"$file"
+  elif [[ $text != "$(<"$file")" ]]; then
+    diff -- "$file" - <<<"$text" >&2 || true
+    die "$file holds other settings (< there, > now); remove $(dirname -- "$file"), or choose another folder with WORK"
+  fi
+}
+
+# shellcheck source=scripts/env.sh
+source "$ROOT/scripts/env.sh"

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Run every check of the project: ruff, mypy, shellcheck, shfmt and pytest. All are run; the status is 1 when one fails.
+#
+# Usage: bash scripts/test.sh [--fairseq-0.12.2] [-- PYTEST-ARGUMENTS]
+#
+#   --fairseq-0.12.2   only the core tests, with fairseq's release, on a Python 3.10 in an environment of its own
+#                      (.venv-fairseq-0.12.2); status 3 where no Python 3.10 is installed
+#   --help             print this text
+#
+# Makes its environment (.venv, or $FAIRSEQ_ROPE_ENV; `none` keeps the current python) the first time.
+# Expected time on two cores: installation 3 to 10 minutes, once; the checks at most 15 minutes.
+#
+# Example: bash scripts/test.sh -- tests/modules -k cache
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+failed=()
+
+# check NAME CMD...: run one check, log its time, remember its failure.
+check() {
+  local name=$1 start=$SECONDS verdict=passed
+  shift
+  log "$name: $*"
+  "$@" || verdict="FAILED with status $?"
+  [[ $verdict == passed ]] || failed+=("$name")
+  log "$name $verdict after $((SECONDS - start)) s"
+}
+
+# lint: the checks that need no data and no torch.
+lint() {
+  local files=()
+  shopt -s globstar nullglob
+  files=(scripts/**/*.sh data-prep/**/*.sh tests/**/*.sh .ci/run)
+  check "ruff check" python -m ruff check .
+  check "ruff format" python -m ruff format --check .
+  check mypy python -m mypy fairseq_rope
+  check shellcheck shellcheck --external-sources "${files[@]}"
+  check shfmt shfmt -i 2 -ci -d "${files[@]}"
+}
+
+core=""
+pytest_args=()
+while (($#)); do
+  case $1 in
+    --help | -h) usage_from_header && exit ;;
+    --fairseq-0.12.2) core=1 ;;
+    --) pytest_args=("${@:2}") && break ;;
+    *) die "an argument must be --fairseq-0.12.2, --help or -- and pytest's own, but is $1" ;;
+  esac
+  shift
+done
+
+if [[ -n $core ]]; then
+  if ! find_python 3.10 >/dev/null; then
+    log "skip the tests with fairseq 0.12.2: it imports only on Python 3.10"
+    exit 3
+  fi
+  setup_env "$ROOT/.venv-fairseq-0.12.2" dev 3.10
+  cd "$ROOT"
+  pytest_args=(--ignore=tests/recipes --ignore=tests/data_prep "${pytest_args[@]}")
+else
+  setup_env "" dev
+  cd "$ROOT"
+  lint
+fi
+log "versions: $(python -V), $(python -m pip list --format=freeze | grep -E -i '^(fairseq(-fixed)?|torch|numpy)==' | paste -s -d ' ')"
+check pytest python -m pytest "${pytest_args[@]}"
+
+((${#failed[@]} == 0)) || die "failed: ${failed[*]}"

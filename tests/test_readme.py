@@ -1,0 +1,56 @@
+"""The README's tables say what the code does."""
+
+import re
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
+
+from fairseq_rope import TransformerRopeModel
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The cells of the table under a heading, without its first two lines."""
+    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def defaults(arch: str) -> Namespace:
+    args = Namespace()
+    ARCH_CONFIG_REGISTRY[arch](args)
+    return args
+
+
+def test_every_arch_is_in_the_table_with_its_sizes():
+    ours = {name for name, model in ARCH_MODEL_REGISTRY.items() if model is TransformerRopeModel}
+    table = {row[0]: row[1:] for row in rows("Architectures")}
+    assert set(table) == ours
+    for arch, cells in table.items():
+        args = defaults(arch)
+        norm = "pre" if args.encoder_normalize_before else "post"
+        layers = f"{args.encoder_layers}+{args.decoder_layers}"
+        sizes = (args.encoder_embed_dim, args.encoder_ffn_embed_dim, args.encoder_attention_heads, args.dropout)
+        assert cells == [layers, *map(str, sizes), norm], arch
+
+
+def test_every_rotary_option_is_in_the_table_with_its_default():
+    parser = ArgumentParser()
+    TransformerRopeModel.add_args(parser)
+    options = {name for action in parser._actions for name in action.option_strings if name.startswith("--rope")}
+    table = {row[0]: row[1] for row in rows("Options")}
+    assert set(table) == options
+    args = defaults("transformer_rope")
+    assert table == {name: str(getattr(args, name.strip("-").replace("-", "_"))) for name in options}
+
+
+def test_every_tool_and_recipe_is_in_the_tables():
+    tools = {
+        path.stem for path in ROOT.glob("fairseq_rope/tools/*.py") if 'if __name__ == "__main__"' in path.read_text()
+    }
+    assert {row[0] for row in rows("Tools")} == tools
+    recipes = {path.name for path in ROOT.glob("scripts/*.sh")} - {"lib.sh", "env.sh", "experiment.sh", "test.sh"}
+    assert {re.search(r"scripts/(\S+\.sh)", row[0])[1] for row in rows("Recipes")} == recipes

@@ -1,0 +1,358 @@
+"""`average`: the mean is right in every type, the right files are taken, and a bad input leaves no output."""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import weakref
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from fairseq.checkpoint_utils import load_model_ensemble_and_task
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from omegaconf import OmegaConf
+from torch import Tensor
+
+from fairseq_rope.tools import average, checkpoints
+from fairseq_rope.tools._common import ToolError
+from tests.conftest import SMALL, build_model, make_task
+
+Model = dict[str, Any]
+
+
+def fairseq_checkpoint(model: Model, *, updates: int = 40, epoch: int = 4, cfg: object = None) -> dict[str, Any]:
+    """All that fairseq 0.12's trainer writes."""
+    return {
+        "args": None,
+        "cfg": cfg or {"model": {"arch": "transformer_rope"}},
+        "model": model,
+        "criterion": None,
+        "optimizer_history": [
+            {
+                "criterion_name": "CrossEntropyCriterion",
+                "optimizer_name": "FairseqAdam",
+                "lr_scheduler_state": {"best": None},
+                "num_updates": updates,
+            }
+        ],
+        "task_state": {},
+        "extra_state": {
+            "metrics": {},
+            "previous_training_time": 1.5,
+            "train_iterator": {"epoch": epoch + 1, "iterations_in_epoch": 0, "shuffle": True},
+            "val_loss": 3.25,
+            "ema": {"w": torch.ones(3)},
+        },
+        "last_optimizer_state": {"state": {0: {"exp_avg": torch.ones(7)}}},
+    }
+
+
+def save(path: Path, model: Model, **settings: Any) -> Path:
+    torch.save(fairseq_checkpoint(model, **settings), path)
+    return path
+
+
+def save_all(folder: Path, models: list[Model]) -> list[Path]:
+    return [save(folder / f"checkpoint{i}.pt", model) for i, model in enumerate(models, start=1)]
+
+
+def averaged(paths: list[Path], output: Path) -> dict[str, Any]:
+    average.write_average(paths, output)
+    return torch.load(output, weights_only=True)
+
+
+def run_main(monkeypatch: pytest.MonkeyPatch, *options: object) -> None:
+    monkeypatch.setattr(sys, "argv", ["average", *map(str, options)])
+    average.main()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_the_mean_is_that_of_float64_in_the_stored_type(dtype: torch.dtype, tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    stored = [torch.randn(5, 7).to(dtype) for _ in range(3)]
+    mean = averaged(save_all(tmp_path, [{"w": w} for w in stored]), tmp_path / "out.pt")["model"]["w"]
+    expected = torch.stack([w.double() for w in stored]).mean(0)
+    assert mean.dtype == dtype
+    # half a unit in the last place, and as much again for the fp32 sum before it
+    torch.testing.assert_close(mean.double(), expected, rtol=torch.finfo(dtype).eps, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_small_types_are_summed_in_fp32(dtype: torch.dtype, tmp_path: Path) -> None:
+    # in its own type, large + 1 is large again, so that the eight ones would be lost
+    large = 2.0 / torch.finfo(dtype).eps
+    models = [{"w": torch.tensor([value]).to(dtype)} for value in [large] + [1.0] * 8]
+    mean = averaged(save_all(tmp_path, models), tmp_path / "out.pt")["model"]["w"]
+    assert torch.equal(mean, torch.tensor([(large + 8) / 9]).to(dtype))
+
+
+def test_a_sum_beyond_the_range_of_fp16_does_no_harm(tmp_path: Path) -> None:
+    models = [{"w": torch.full((2,), 60000.0).half()} for _ in range(4)]
+    assert averaged(save_all(tmp_path, models), tmp_path / "out.pt")["model"]["w"].tolist() == [60000.0] * 2
+
+
+def test_integers_keep_their_type_and_are_rounded_down(tmp_path: Path) -> None:
+    models: list[Model] = [
+        {"same": torch.tensor([7, -7]), "count": torch.tensor([10, -10]), "flag": torch.tensor([True, True])},
+        {"same": torch.tensor([7, -7]), "count": torch.tensor([21, -21]), "flag": torch.tensor([True, False])},
+    ]
+    mean = averaged(save_all(tmp_path, models), tmp_path / "out.pt")["model"]
+    assert mean["same"].tolist() == [7, -7]
+    assert mean["count"].tolist() == [15, -16] and mean["count"].dtype == torch.int64
+    assert mean["flag"].tolist() == [True, False]
+
+
+def test_shared_tensors_stay_shared_and_only_where_all_inputs_share_them(tmp_path: Path) -> None:
+    def model(value: float, *, tie_last: bool) -> Model:
+        w = torch.full((4, 3), value)
+        return {"embed": w, "output": w, "last": w if tie_last else w + 1, "view": w[1]}
+
+    paths = save_all(tmp_path, [model(1.0, tie_last=True), model(2.0, tie_last=False)])
+    for order in paths, paths[::-1]:
+        mean = averaged(order, tmp_path / "out.pt")["model"]
+        assert mean["embed"].data_ptr() == mean["output"].data_ptr() != mean["last"].data_ptr()
+        assert list(mean) == ["embed", "output", "last", "view"]
+        assert [mean[key].flatten()[0].item() for key in mean] == [1.5, 1.5, 2.0, 1.5]
+
+
+def test_the_optimizer_goes_and_the_rest_is_that_of_the_first_file(tmp_path: Path) -> None:
+    paths = [save(tmp_path / f"{n}.pt", {"w": torch.ones(2)}, updates=n) for n in (30, 10)]
+    state = averaged(paths, tmp_path / "out.pt")
+    assert set(state) == set(fairseq_checkpoint({})) - {"last_optimizer_state"}
+    assert state["optimizer_history"][-1]["num_updates"] == 30
+    assert "ema" not in state["extra_state"] and state["extra_state"]["val_loss"] == 3.25
+
+
+def test_fairseq_loads_the_average_of_real_models_and_it_computes(tmp_path: Path) -> None:
+    task = make_task()
+    args = argparse.Namespace(arch="transformer_rope", task="translation", **SMALL)
+    cfg = OmegaConf.to_container(convert_namespace_to_omegaconf(args), resolve=True, enum_to_str=True)
+    models = [build_model("transformer_rope", task, seed=seed, **SMALL) for seed in (1, 2, 3)]
+    paths = [save(tmp_path / f"{i}.pt", dict(m.state_dict()), cfg=cfg) for i, m in enumerate(models)]
+    average.write_average(paths, tmp_path / "out.pt")
+    (loaded,), _, _ = load_model_ensemble_and_task([str(tmp_path / "out.pt")], task=task)
+    for key, tensor in loaded.state_dict().items():
+        expected = torch.stack([m.state_dict()[key].double() for m in models]).mean(0)
+        torch.testing.assert_close(tensor.double(), expected, rtol=1e-6, atol=1e-7)
+    source, previous = torch.randint(4, 90, (2, 6)), torch.randint(4, 90, (2, 5))
+    logits: Tensor = loaded.eval()(source, torch.tensor([6, 6]), previous)[0]
+    assert logits.shape == (2, 5, 94) and logits.isfinite().all()
+
+
+def test_one_checkpoint_is_in_memory_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = save_all(tmp_path, [{"w": torch.randn(50, 50)} for _ in range(4)])
+    alive: list[weakref.ref[Tensor]] = []
+
+    def load(path: Path) -> checkpoints.Checkpoint:
+        assert not any(reference() is not None for reference in alive)
+        state = checkpoints.load_checkpoint(path)
+        alive.append(weakref.ref(state["model"]["w"]))
+        alive.append(weakref.ref(state["last_optimizer_state"]["state"][0]["exp_avg"]))
+        return state
+
+    monkeypatch.setattr(average, "load_checkpoint", load)
+    average.average_checkpoints(paths)
+    assert len(alive) == 8
+
+
+NAMES = [
+    *("checkpoint2.pt", "checkpoint9.pt", "checkpoint10.pt", "checkpoint11.pt"),
+    *("checkpoint_1_900.pt", "checkpoint_2_1000.pt", "checkpoint_3_20000.pt"),
+    *("checkpoint_best.pt", "checkpoint_last.pt", "checkpoint12.pt.tmp", "checkpoint7-shard0.pt", "old_checkpoint5.pt"),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--num-epoch-checkpoints", 3], ["checkpoint11.pt", "checkpoint10.pt", "checkpoint9.pt"]),
+        (["--num-epoch-checkpoints", 2, "--checkpoint-upper-bound", 10], ["checkpoint10.pt", "checkpoint9.pt"]),
+        (["--num-update-checkpoints", 2], ["checkpoint_3_20000.pt", "checkpoint_2_1000.pt"]),
+        (["--num-update-checkpoints", 2, "--checkpoint-upper-bound", 1000], NAMES[5:3:-1]),
+    ],
+)
+def test_the_last_checkpoints_are_taken_by_number(
+    options: list[object], expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in NAMES:
+        (tmp_path / name).touch()
+    taken: list[Path] = []
+    monkeypatch.setattr(average, "write_average", lambda paths, output: taken.extend(paths))
+    run_main(monkeypatch, "--inputs", tmp_path, *options, "--output", "x.pt")
+    assert [path.name for path in taken] == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["{d}", "--num-epoch-checkpoints", 4],
+            r"is 4, but \S+ has 2 epoch checkpoints: checkpoint2.pt, checkpoint1.pt",
+        ),
+        (["{d}", "--num-update-checkpoints", 1], "has 0 update checkpoints: none"),
+        (
+            ["{d}", "--num-epoch-checkpoints", 2, "--checkpoint-upper-bound", 1],
+            "has 1 epoch checkpoints up to --checkpoint-upper-bound 1: checkpoint1.pt",
+        ),
+        (["{d}", "--num-epoch-checkpoints", 0], "--num-epoch-checkpoints must be at least 1, but is 0"),
+        (["{d}", "--num-update-checkpoints", -2], "--num-update-checkpoints must be at least 1, but is -2"),
+        (["{d}", "{d}", "--num-epoch-checkpoints", 1], "must be one folder with a --num option, but 2 are given"),
+        (["{d}/checkpoint1.pt", "--num-epoch-checkpoints", 1], "checkpoint1.pt is not a folder"),
+        (["{d}", "--num-epoch-checkpoints", 1, "--num-update-checkpoints", 1], "exclude each other"),
+        (["{d}/checkpoint1.pt", "--checkpoint-upper-bound", 5], "--checkpoint-upper-bound needs --num-epoch"),
+        (["{d}"], "say how many with --num-epoch-checkpoints N"),
+        (["{d}/checkpoint1.pt", "{d}/none.pt"], "cannot load .*none.pt: there is no such file"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_refused(
+    options: list[object], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs = tmp_path / "in"
+    inputs.mkdir()
+    save_all(inputs, [{"w": torch.ones(2)}] * 2)
+    with pytest.raises(ToolError, match=message):
+        run_main(monkeypatch, "--output", tmp_path / "out.pt", "--inputs", *(str(o).format(d=inputs) for o in options))
+    assert os.listdir(tmp_path) == ["in"]
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ({"a": torch.ones(2)}, "cannot average .*second.pt: it lacks b, which .*first.pt has"),
+        ({"a": torch.ones(2), "b": torch.ones(3), "c": torch.ones(1)}, "second.pt: it has c, which .*first.pt lacks"),
+        ({"a": torch.ones(2), "b": torch.ones(3, 1)}, r"the shape of b is \(3, 1\), but \(3,\) in .*first.pt"),
+        ({"a": torch.ones(2), "b": torch.ones(3).long()}, "the type of b is torch.int64, but torch.float32 in"),
+        ({"a": torch.ones(2), "b": "text"}, "second.pt: b is a str, not a tensor"),
+    ],
+)
+def test_models_that_differ_are_refused(model: Model, message: str, tmp_path: Path) -> None:
+    first = save(tmp_path / "first.pt", {"a": torch.ones(2), "b": torch.ones(3)})
+    second = save(tmp_path / "second.pt", model)
+    with pytest.raises(ToolError, match=message):
+        average.write_average([first, second], tmp_path / "out.pt")
+    assert sorted(os.listdir(tmp_path)) == ["first.pt", "second.pt"]
+
+
+class Attack:
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return os.system, (f"touch {self.mark}",)
+
+
+class Evaluation:
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return eval, ("1",)
+
+
+def damage(path: Path, how: str) -> None:
+    data = path.read_bytes()
+    middle = data.index(torch.ones(500).numpy().tobytes()) + 100
+    changed = {
+        "truncated": data[: len(data) // 2],
+        "cut at the end": data[:-1],
+        "empty": b"",
+        "text": b"not a checkpoint\n",
+        "one bit": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
+    }
+    path.write_bytes(changed[how])
+
+
+# torch's old format has no checksums: a changed bit can't be seen there
+@pytest.mark.parametrize(
+    ("how", "old_format"),
+    [("one bit", False)]
+    + [(how, old) for how in ("truncated", "cut at the end", "empty", "text") for old in (False, True)],
+)
+def test_a_damaged_file_is_named(how: str, old_format: bool, tmp_path: Path) -> None:
+    paths = save_all(tmp_path, [{"w": torch.ones(500)}] * 2)
+    state = fairseq_checkpoint({"w": torch.ones(500)})
+    torch.save(state, paths[1], _use_new_zipfile_serialization=not old_format)
+    damage(paths[1], how)
+    with pytest.raises(ToolError, match=r"cannot load .*checkpoint2.pt: it is (truncated, )?corrupt") as caught:
+        average.write_average(paths, tmp_path / "out.pt")
+    assert "\n" not in str(caught.value)
+    assert sorted(os.listdir(tmp_path)) == ["checkpoint1.pt", "checkpoint2.pt"]
+
+
+def test_the_format_of_old_torch_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "old.pt"
+    torch.save(fairseq_checkpoint({"w": torch.ones(3)}), path, _use_new_zipfile_serialization=False)
+    assert averaged([path, path], tmp_path / "out.pt")["model"]["w"].tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("state", [[1, 2], {"weights": {}}, {"model": torch.ones(1)}], ids=["list", "keys", "tensor"])
+def test_another_file_of_torch_is_no_checkpoint(state: object, tmp_path: Path) -> None:
+    torch.save(state, tmp_path / "other.pt")
+    with pytest.raises(ToolError, match=r"other.pt: it is not a checkpoint of fairseq"):
+        average.write_average([tmp_path / "other.pt"], tmp_path / "out.pt")
+
+
+def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Path) -> None:
+    mark = tmp_path / "attacked"
+    for evil, name in (Attack(mark), r"\w+\.system"), (Evaluation(), "eval"):
+        state = {**fairseq_checkpoint({"w": torch.ones(2)}), "task_state": evil}
+        torch.save(state, tmp_path / "evil.pt")
+        with pytest.raises(ToolError, match=rf"evil.pt: it wants to run {name}, which a checkpoint never needs"):
+            average.write_average([tmp_path / "evil.pt"], tmp_path / "out.pt")
+        assert os.listdir(tmp_path) == ["evil.pt"]
+
+
+@pytest.mark.parametrize("link", [os.link, os.symlink, None])
+def test_an_output_that_is_an_input_is_refused(link: Callable[[Path, Path], None] | None, tmp_path: Path) -> None:
+    paths = save_all(tmp_path, [{"w": torch.ones(2)}] * 2)
+    before = paths[1].read_bytes()
+    output = paths[1] if link is None else tmp_path / "link.pt"
+    if link:
+        link(paths[1], output)
+    with pytest.raises(ToolError, match=rf"--output must not be an input, but {output} is {paths[1]}"):
+        average.write_average(paths, output)
+    assert paths[1].read_bytes() == before
+
+
+def test_an_output_that_cannot_be_is_refused_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="is a folder"):
+        average.write_average([tmp_path / "none.pt"], tmp_path)
+    with pytest.raises(ToolError, match="there is no folder"):
+        average.write_average([tmp_path / "none.pt"], tmp_path / "none" / "out.pt")
+
+
+def test_a_full_disk_leaves_no_output(tmp_path: Path) -> None:
+    paths = save_all(tmp_path, [{"w": torch.ones(50_000)}])
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(ToolError, match=r"cannot write .*out.pt: is the disk full\?"):
+            average.write_average(paths, tmp_path / "out.pt")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert os.listdir(tmp_path) == ["checkpoint1.pt"]
+
+
+def command(*options: object) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "fairseq_rope.tools.average", *map(str, options)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def test_the_command_tells_what_it_averaged(tmp_path: Path) -> None:
+    for epoch in (1, 2, 3):
+        save(tmp_path / f"checkpoint{epoch}.pt", {"w": torch.full((1000, 2), epoch)}, updates=100 * epoch, epoch=epoch)
+    done = command("--inputs", tmp_path, "--num-epoch-checkpoints", 2, "--output", tmp_path / "out.pt")
+    assert done.returncode == 0, done.stderr
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert rows[1] == ["3", "300", "3.2500", str(tmp_path / "checkpoint3.pt")]
+    assert rows[2] == ["2", "200", "3.2500", str(tmp_path / "checkpoint2.pt")]
+    assert done.stdout.splitlines()[3].startswith("averaged 2 checkpoints (1 keys, 2,000 numbers, int64) into")
+
+
+def test_the_command_fails_in_one_line(tmp_path: Path) -> None:
+    done = command("--inputs", tmp_path / "none.pt", "--output", tmp_path / "out.pt")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last == f"average: error: cannot load {tmp_path / 'none.pt'}: there is no such file"
+    assert "Traceback" not in done.stderr and os.listdir(tmp_path) == []

@@ -1,0 +1,330 @@
+"""`score`: fairseq's own scorer and sacreBLEU are the oracles; files that can't be trusted are refused."""
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from fairseq.data import Dictionary
+from fairseq.scoring.bleu import BleuConfig, Scorer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairseq_rope.tools import score as tool
+from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.detokenise import bpe_kind, detokenise, join_bpe
+from fairseq_rope.tools.generate_log import parse_generate_log
+from fairseq_rope.tools.metrics import fairseq_bleu
+from fairseq_rope.tools.report import Settings, score
+from fairseq_rope.tools.textfile import read_lines
+
+HYPS = [
+    "der Mann sieht den klein@@ en Hund , den er gest@@ ern kauf@@ te .",
+    "&quot; ich bin m\u00fcde &quot; , sagt die Frau .",
+    "wir fahren morgen mit dem Zug nach M\u00fcn@@ chen @-@ S\u00fcd .",
+    "",
+    "das ist &apos;s &amp; mehr <unk> nicht .",
+]
+REFS = [
+    "der Mann sieht den klein@@ en Hund , den er gest@@ ern gekauft hat .",
+    "&quot; ich bin sehr m\u00fcde &quot; , sagt die alte Frau .",
+    "wir fahren morgen mit dem Zug nach M\u00fcn@@ chen @-@ S\u00fcd .",
+    "nichts",
+    "das ist &apos;s &amp; mehr <<unk>> ist nicht .",
+]
+
+
+def fairseq_line(hyps: list[str], refs: list[str]) -> str:
+    """What fairseq-score prints."""
+    words = Dictionary()
+    scorer = Scorer(BleuConfig(pad=words.pad(), eos=words.eos(), unk=words.unk()))
+    for hyp, ref in zip(hyps, refs, strict=True):
+        scorer.add(words.encode_line(ref), words.encode_line(hyp))
+    line: str = scorer.result_string()
+    return line
+
+
+def log_lines(
+    hyps: list[str], refs: list[str], *, decoded: list[str] | None = None, last: str | None = None, others: int = 0
+) -> list[str]:
+    """A fairseq-generate log in the order of the longest sentence first, with `others` more hypotheses each."""
+    lines = ["2024-01-01 00:00:00 | INFO | fairseq_cli.generate | loading model(s) from checkpoint_best.pt"]
+    for i in sorted(range(len(hyps)), key=lambda i: -len(refs[i])):
+        lines += [f"S-{i}\ta source", f"T-{i}\t{refs[i]}"]
+        lines += [f"H-{i}\t-0.5\t{hyps[i]}", f"D-{i}\t-0.5\t{(decoded or hyps)[i]}", f"P-{i}\t-0.1 -0.2"]
+        for _ in range(others):
+            lines += [f"H-{i}\t-0.7\tworse", f"D-{i}\t-0.7\tworse", f"P-{i}\t-0.1"]
+    return [*lines, f"Generate test with beam=5: {last or fairseq_line(hyps, refs)}"]
+
+
+def write(path: Path, lines: list[str]) -> Path:
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def scores_of(
+    hyps: list[str], refs: list[str] | None, ref_raw: list[str] | None = None, **how: object
+) -> dict[str, str]:
+    report = score(hyps, refs, Settings(**how), ref_raw=ref_raw)  # type: ignore[arg-type]
+    return {entry.name: entry.text for entry in report.scores}
+
+
+def test_bleu4_is_fairseqs_line() -> None:
+    assert fairseq_bleu(HYPS, REFS).text == fairseq_line(HYPS, REFS)
+
+
+WORDS = ["a", "b", "c", "d@@", "<unk>", "<<unk>>", "<pad>", "</s>", "<s>", "\u00e4", "\u00a0", "\u2028", "\x85", "A"]
+LINES = st.lists(st.sampled_from(WORDS), max_size=9).map(" ".join)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=6))
+def test_bleu4_is_fairseqs_line_whatever_the_text(pairs: list[tuple[str, str]]) -> None:
+    hyps, refs = [hyp for hyp, _ in pairs], [ref for _, ref in pairs]
+    assert fairseq_bleu(hyps, refs).text == fairseq_line(hyps, refs)
+    small = fairseq_line([hyp.lower() for hyp in hyps], [ref.lower() for ref in refs])
+    assert fairseq_bleu(hyps, refs, lowercase=True).text == small
+
+
+def test_an_unknown_word_in_the_reference_never_matches() -> None:
+    assert fairseq_bleu(["a <unk> b"], ["a <unk> b"]).text.startswith("BLEU4 = 0.00, 66.7/0.0/0.0/0.0")
+
+
+def test_bleu4_without_bpe_is_that_of_the_joined_words() -> None:
+    words = fairseq_line([h.replace("@@ ", "") for h in HYPS], [r.replace("@@ ", "") for r in REFS])
+    assert scores_of(HYPS, REFS)["BLEU4 without BPE"] == words.replace("BLEU4", "BLEU4 without BPE")
+    assert set(scores_of(["a b"], ["a c"])) == {"BLEU4"}
+
+
+def test_text_is_detokenised_as_a_person_would() -> None:
+    assert detokenise(join_bpe(HYPS, "subword_nmt"), "de") == [
+        "der Mann sieht den kleinen Hund, den er gestern kaufte.",
+        '"ich bin m\u00fcde", sagt die Frau.',
+        "wir fahren morgen mit dem Zug nach M\u00fcnchen-S\u00fcd.",
+        "",
+        "das ist 's & mehr <unk> nicht.",
+    ]
+
+
+def test_detokenised_scores_are_sacrebleus_with_its_signatures() -> None:
+    raw = [detokenise(join_bpe(lines, "subword_nmt"), "de") for lines in (HYPS, REFS)]
+    bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
+    expected = [bleu.corpus_score(raw[0], [raw[1]]), chrf.corpus_score(raw[0], [raw[1]])]
+    report = score(HYPS, REFS, Settings(target_lang="de"))
+    assert [entry.text for entry in report.scores[2:]] == [str(entry) for entry in expected]
+    assert [entry.value for entry in report.scores[2:]] == [entry.score for entry in expected]
+    assert [entry.signature for entry in report.scores[2:]] == [str(m.get_signature()) for m in (bleu, chrf)]
+
+
+def test_a_raw_reference_replaces_the_tokenised_one_in_detokenised_scores_only() -> None:
+    raw = detokenise(join_bpe(HYPS, "subword_nmt"), "de")
+    scores = scores_of(HYPS, REFS, raw, target_lang="de")
+    assert scores["BLEU4"] == fairseq_line(HYPS, REFS)
+    assert scores["BLEU"].startswith("BLEU = 100.00") and scores["chrF2"] == "chrF2 = 100.00"
+    assert set(scores_of(HYPS, None, raw, target_lang="de")) == {"BLEU", "chrF2"}
+
+
+def test_detokenised_text_is_scored_as_it_stands() -> None:
+    hyps, refs = ["Er sagt: &amp; so@@ weiter."], ["Er sagt: &amp; so@@ fort."]
+    assert scores_of(hyps, refs, detokenised=True) == {
+        "BLEU": str(sacrebleu.corpus_bleu(hyps, [refs])),
+        "chrF2": str(sacrebleu.corpus_chrf(hyps, [refs])),
+    }
+
+
+def test_lower_case_is_scored_everywhere_and_told() -> None:
+    report = score(["Das Haus ist GROSS ."], ["das haus IST gross ."], Settings(target_lang="de", lowercase=True))
+    assert [round(entry.value, 6) for entry in report.scores] == [100.0] * 3
+    assert all("case:lc" in entry.signature for entry in report.scores)
+
+
+def test_sentencepiece_is_seen_and_joined() -> None:
+    pieces = ["\u2581das \u2581Ha us .", "\u2581ja"]
+    assert bpe_kind(pieces) == "sentencepiece"
+    assert join_bpe(pieces, "sentencepiece") == ["das Haus.", "ja"]
+    assert bpe_kind(["a@@ b", ""]) == bpe_kind([""]) == "subword_nmt"
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"post_process": "sentencepiece"}, "--post-process is sentencepiece, but no line has its mark"),
+        ({"post_process": "none", "detokenised": True}, "--detokenised excludes --post-process"),
+        ({"target_lang": "de_DE"}, "--target-lang must be a code of two or three small letters, but is 'de_DE'"),
+        ({}, "--ref-raw needs --target-lang"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(how: dict[str, object], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        scores_of(HYPS, REFS, REFS, **how)
+
+
+def test_what_is_left_out_is_said() -> None:
+    assert "they need --target-lang" in score(HYPS, REFS, Settings()).notes[0]
+    assert "hold 1 unknown words" in score(HYPS, REFS, Settings(target_lang="de")).notes[0]
+
+
+def test_a_log_is_read_in_the_order_of_its_numbers() -> None:
+    log = parse_generate_log(log_lines(HYPS, REFS), "log")
+    assert (log.hyps, log.refs, log.decoded) == (HYPS, REFS, False)
+    assert log.summary == fairseq_line(HYPS, REFS)
+
+
+def test_the_first_of_several_hypotheses_counts() -> None:
+    assert parse_generate_log(log_lines(HYPS, REFS, others=2), "log").hyps == HYPS
+
+
+def test_the_last_line_of_an_old_fairseq_is_known() -> None:
+    lines = log_lines(HYPS, REFS)
+    lines[-1] = f"2020-01-01 00:00:00 | INFO | fairseq_cli.generate | {lines[-1]}"
+    no_decoded = [line for line in lines if not line.startswith("D-")]
+    assert parse_generate_log(no_decoded, "log").hyps == HYPS
+
+
+def test_a_decoded_log_is_scored_on_what_fairseq_scored(tmp_path: Path) -> None:
+    # with --remove-bpe --tokenizer moses, fairseq prints T and D decoded, H not, and scores D against T
+    hyps, refs = (join_bpe(lines, "subword_nmt") for lines in (HYPS, REFS))
+    raw_hyps, raw_refs = detokenise(hyps, "de"), detokenise(refs, "de")
+    theirs = fairseq_line(raw_hyps, raw_refs)
+    path = write(tmp_path / "log", log_lines(hyps, raw_refs, decoded=raw_hyps, last=theirs))
+    report = tool.score_log(path, Settings())
+    assert report.scores[0].text == theirs
+    assert any("D is scored, not H" in note for note in report.notes)
+    assert not any("differs" in note for note in report.notes)
+
+
+def test_a_log_whose_own_score_is_another_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "log", log_lines(HYPS, REFS, last="BLEU4 = 99.00, 1.0/1.0/1.0/1.0 (BP=1.000)"))
+    assert "BLEU4 = 99.00" in tool.score_log(path, Settings()).notes[-1]
+
+
+def without(*starts: str) -> list[str]:
+    return [line for line in log_lines(HYPS, REFS) if not line.startswith(starts)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (without("Generate"), "log: unfinished, its last line"),
+        (without("H-2", "D-2"), "1 of 5 sentences have no H- line, the first H-2 .there is S-2, T-2.: unfinished"),
+        (without("S-2", "T-2", "H-2", "D-2"), "sentence 2 is missing .1 in all., though there is 4"),
+        (without("T-2"), "1 of 5 sentences have no T- line, the first T-2"),
+        (without("D-4"), "1 of 5 sentences have no D- line, the first D-4"),
+        (without("T-"), "no T- lines at all: no references"),
+        (without("H-", "D-"), "no H- lines at all: unfinished"),
+        (without("S-", "T-", "H-", "D-"), "made with --quiet"),
+        (log_lines(HYPS, REFS) * 2, r"log:\d+: S-0 is there twice"),
+        ([*without(), "H-5\t-0.5"], r"log:28: H-5 must be a score, a tab and a text: cut off"),
+    ],
+)
+def test_a_log_that_is_not_whole_is_refused(lines: list[str], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        parse_generate_log(lines, "log")
+
+
+@pytest.mark.parametrize("cut", range(1, 27))
+def test_a_log_cut_after_any_line_is_refused(cut: int) -> None:
+    lines = log_lines(HYPS, REFS)
+    assert len(lines) == 27
+    with pytest.raises(ToolError):
+        parse_generate_log(lines[:cut], "log")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "file is empty"),
+        (b"good\nb\xc3\xa4d: \xff\n", "file:2: not valid UTF-8, byte 7 is 0xff"),
+        (gzip.compress(b"line\n" * 1000)[:-9], "cannot read .*file: its gzip data is truncated or corrupt"),
+        (b"\x1f\x8bnonsense", "cannot read .*file: its gzip data is truncated or corrupt"),
+        (None, "cannot read .*file: there is no such file"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(data: bytes | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(ToolError, match=message):
+        read_lines(path)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_only_line_ends_end_a_line(pack: type, tmp_path: Path) -> None:
+    text = "a\u2028b\x85c\r\n\n\x0cd\re"
+    (tmp_path / "file").write_bytes(pack(text.encode()))
+    assert read_lines(tmp_path / "file") == ["a\u2028b\x85c", "", "\x0cd\re"]
+
+
+def test_unequal_line_counts_name_both_files(tmp_path: Path) -> None:
+    sys_file, ref_file = write(tmp_path / "sys", HYPS), write(tmp_path / "ref", REFS[:3])
+    with pytest.raises(ToolError, match=f"--ref {ref_file} has 3 lines, but --sys {sys_file} has 5"):
+        tool.score_texts(sys_file, ref_file, Settings())
+    with pytest.raises(ToolError, match=f"--ref-raw {ref_file} has 3 lines, but --sys {sys_file} has 5"):
+        tool.score_texts(sys_file, sys_file, Settings(target_lang="de"), ref_raw=ref_file)
+    log = write(tmp_path / "log", log_lines(HYPS, REFS))
+    with pytest.raises(ToolError, match=f"--ref-raw {ref_file} has 3 lines, but --log {log} has 5"):
+        tool.score_log(log, Settings(target_lang="de"), ref_raw=ref_file)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--log", "a", "--sys", "b"], "--log excludes --sys and --ref"),
+        (["--sys", "a"], "give --log, or --sys with --ref or --ref-raw or both"),
+        ([], "give --log, or --sys"),
+        (["--ref", "a"], "give --log, or --sys"),
+        (["--sys", "-", "--ref", "-"], "only one file can be -, stdin"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["score", *options])
+    with pytest.raises(ToolError, match=message):
+        tool.main()
+
+
+def test_the_real_log_gives_the_figures_in_its_last_line(data_dir: Path) -> None:
+    report = tool.score_log(data_dir / "fairseq_generate_logs" / "17-1generate-test.txt.gz", Settings(target_lang="en"))
+    line = "BLEU4 = 37.94, 68.9/46.4/33.1/23.8 (BP=0.952, ratio=0.953, syslen=114512, reflen=120120)"
+    assert (report.sentences, report.scores[0].text) == (4912, line)
+    assert not any("differs" in note for note in report.notes)
+
+
+def test_the_real_logs_text_scores_as_with_fairseqs_scorer(data_dir: Path) -> None:
+    log = parse_generate_log(read_lines(data_dir / "fairseq_generate_logs" / "17-1generate-test.txt.gz"), "log")
+    for part in slice(0, 1), slice(7, 60), slice(300, 1300):
+        assert fairseq_bleu(log.hyps[part], log.refs[part]).text == fairseq_line(log.hyps[part], log.refs[part])
+
+
+def command(*options: object, text: str = "") -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "fairseq_rope.tools.score", *map(str, options)]
+    return subprocess.run(line, input=text, capture_output=True, text=True, check=False, encoding="utf-8")
+
+
+def test_the_command_prints_what_fairseq_score_prints(tmp_path: Path) -> None:
+    files = ["--sys", write(tmp_path / "sys", HYPS), "--ref", write(tmp_path / "ref", REFS)]
+    ours = command(*files, "--target-lang", "de")
+    theirs = subprocess.run(
+        [sys.executable, "-m", "fairseq_cli.score", *map(str, files)], capture_output=True, text=True, check=True
+    )
+    assert ours.returncode == 0, ours.stderr
+    lines = ours.stdout.splitlines()
+    assert lines[:2] == ["5 sentences", theirs.stdout.splitlines()[-1]]
+    assert lines[5].startswith("BLEU = ") and "tok:13a" in lines[6] and lines[7].startswith("chrF2 = ")
+
+
+def test_the_command_reads_a_log_from_stdin_and_prints_json() -> None:
+    done = command("--log", "-", "--json", "-t", "de", text="\n".join(log_lines(HYPS, REFS)))
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert [entry["name"] for entry in report["scores"]] == ["BLEU4", "BLEU4 without BPE", "BLEU", "chrF2"]
+    assert report["scores"][0]["text"] == fairseq_line(HYPS, REFS)
+    assert report["sentences"] == 5 and set(report["versions"]) == {"sacrebleu", "sacremoses"}
+
+
+def test_the_command_fails_in_one_line(tmp_path: Path) -> None:
+    done = command("--log", tmp_path / "none")
+    assert done.returncode == 1 and done.stdout == "" and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1] == f"score: error: cannot read {tmp_path / 'none'}: there is no such file"
