@@ -1,0 +1,77 @@
+"""From a raw line to the tokens that a model reads, and from the tokens that it writes back to text."""
+
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from fairseq_rope.tools.clean_line import clean_line, one_line
+
+# a token is rarely this long, so a line with more characters for each token that fits would be cut by tokens anyway
+_CHARS_PER_TOKEN = 32
+# subword_nmt remembers all words that it has seen; without a limit a large file fills the memory
+_MAX_CACHED_WORDS = 500_000
+
+
+class Encoded(NamedTuple):
+    """The source tokens of a line, (S,) with </s>, or None where no word is in it; and what was changed in it."""
+
+    tokens: Tensor | None
+    notes: list[str]
+
+
+class LineCodec:
+    """Cleaning, lower-casing, tokeniser, BPE and dictionary, one way and back.
+
+    Args:
+        task: fairseq's task, for its dictionaries.
+        cfg: fairseq's configuration: `--tokenizer`, `--bpe` and `--post-process` with their options.
+        lowercase: lower-case the source, for models of such text.
+    """
+
+    def __init__(self, task: Any, cfg: Any, *, lowercase: bool) -> None:
+        self.task = task
+        self.tokenizer = task.build_tokenizer(cfg.tokenizer)
+        self.bpe = task.build_bpe(cfg.bpe)
+        self.post_process = cfg.common_eval.post_process
+        self.lowercase = lowercase
+
+    def encode(self, line: bytes | str, *, max_tokens: int) -> Encoded:
+        """Turn a raw line into source tokens, at most `max_tokens` of them with </s>; what is too long is cut."""
+        text, notes = clean_line(line, max_chars=_CHARS_PER_TOKEN * max_tokens)
+        (tokens,), _ = self.task.get_interactive_tokens_and_lengths([text], self._segment)
+        words, end = tokens[:-1], tokens[-1:]
+        if len(words) == 0:
+            return Encoded(None, notes)
+        notes += self._replace_marks(words)
+        if bool((words == self.task.source_dictionary.unk()).all()):
+            notes.append(f"all its tokens are unknown to the dictionary: {len(words):,}")
+        if len(tokens) > max_tokens:
+            notes.append(f"cut from {len(words):,} to {max_tokens - 1:,} tokens (--max-source-positions, --max-tokens)")
+            tokens = torch.cat([words[: max_tokens - 1], end])
+        return Encoded(tokens, notes)
+
+    def decode(self, tokens: list[int], marks: set[int]) -> str:
+        """Turn target tokens into one line of text; `marks` are the tokens that aren't words."""
+        dictionary = self.task.target_dictionary
+        text = dictionary.string(tokens, self.post_process, extra_symbols_to_ignore=marks)
+        text = text if self.bpe is None else self.bpe.decode(text)
+        return one_line(text if self.tokenizer is None else self.tokenizer.decode(text))
+
+    def _segment(self, text: str) -> str:
+        text = text.lower() if self.lowercase else text
+        text = text if self.tokenizer is None else self.tokenizer.encode(text)
+        if self.bpe is None:
+            return text
+        cached: Any = getattr(getattr(self.bpe, "bpe", None), "cache", ())
+        if len(cached) > _MAX_CACHED_WORDS:
+            cached.clear()
+        return self.bpe.encode(text)
+
+    def _replace_marks(self, words: Tensor) -> list[str]:
+        """Replace in place what only the dictionary may use: a `</s>` or `<pad>` in the text would end or hide it."""
+        dictionary = self.task.source_dictionary
+        marks = (words == dictionary.bos()) | (words == dictionary.pad()) | (words == dictionary.eos())
+        count = int(marks.sum())
+        words[marks] = dictionary.unk()
+        return [f"marks of the dictionary, such as </s>, replaced by <unk>: {count:,}"] if count else []

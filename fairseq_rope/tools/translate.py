@@ -1,0 +1,98 @@
+r"""Translate raw text: one line of UTF-8 out for each line in, in order, whatever the lines hold.
+
+python -m fairseq_rope.tools.translate data-bin --path checkpoints/average.pt --tokenizer moses \
+    --bpe subword_nmt --bpe-codes codes --beam 4 --lenpen 0.6 --input in.txt --output out.txt
+
+Options are those of fairseq-interactive, with these differences: only the best translation is written, as text;
+--input can be given several times; a line without a word stays empty; a line that is too long is cut, not refused;
+batches are of --max-tokens 4096 unless that or --batch-size is given; --buffer-size, how many lines are read, sorted by
+length and batched together, is 1000 unless given, or 1 at a terminal; languages that are not given are taken from the
+file names in DATA, for --tokenizer moses too. As there, --max-len-b 200 limits the output's tokens whatever the
+input's length: give --max-len-a 1.5 to let it grow with the input.
+
+stderr tells what was replaced or cut (invalid UTF-8, control characters, long lines), with the number of the line.
+"""
+
+import contextlib
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from fairseq_rope.tools._common import ToolError, complete_file, run
+from fairseq_rope.tools.clean_line import byte_lines
+from fairseq_rope.tools.translate_log import TranslateLog
+from fairseq_rope.tools.translate_options import parse
+from fairseq_rope.tools.translator import Translator
+
+
+def read_inputs(names: Sequence[str]) -> Iterator[bytes]:
+    """Give the raw lines of files one after the other; `-` is stdin."""
+    for name in names:
+        with contextlib.nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
+            yield from byte_lines(file)
+
+
+@contextlib.contextmanager
+def open_output(name: str) -> Iterator[BinaryIO]:
+    """Open stdout for `-`, or a file that is there only when it is complete; a pipe or device is written directly.
+
+    Raises:
+        ToolError: the file cannot be written.
+    """
+    path = Path(name)
+    if name == "-":
+        yield sys.stdout.buffer
+        return
+    direct = path.exists() and not path.is_file()
+    with contextlib.nullcontext(path) if direct else complete_file(path) as part:
+        try:
+            file = part.open("wb")
+        except OSError as error:
+            raise ToolError(f"--output {name} cannot be written: {error.strerror}") from error
+        with file:
+            yield file
+
+
+def write_lines(translations: Iterable[str], output: BinaryIO, log: TranslateLog, *, flush_every: int) -> None:
+    """Write translations as they come; a reader of stdout gets each buffer of lines at once."""
+    for count, text in enumerate(translations, start=1):
+        output.write(f"{text}\n".encode())
+        if count % flush_every == 0:
+            output.flush()
+        log.written()
+    output.flush()
+
+
+def main() -> None:
+    """Read the command line, load everything, then translate to the last line."""
+    _silence_libraries()
+    request = parse(sys.argv[1:], __doc__ or "")
+    with open_output(request.output) as output:
+        translator = Translator(request)
+        # a bar between translations on the same terminal would spoil both
+        show_bar = not (request.cfg.common.no_progress_bar or (request.output == "-" and sys.stdout.isatty()))
+        log = TranslateLog(request.inputs, show_bar=show_bar)
+        translator.report = log.note
+        try:
+            translations = translator.translate(log.reading(read_inputs(request.inputs)))
+            write_lines(translations, output, log, flush_every=translator.buffer_size)
+        except BrokenPipeError:
+            # the reader, such as `head`, has enough; without this Python complains when it closes stdout
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        finally:
+            log.close()
+
+
+def _silence_libraries() -> None:
+    """Keep stderr for what concerns the user's text; `python -W default` shows the libraries' own warnings again."""
+    logging.getLogger().setLevel(logging.WARNING)  # a module of fairseq sets INFO on import
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore", UserWarning)  # hydra's about its own future
+
+
+if __name__ == "__main__":
+    run("translate", main)

@@ -1,0 +1,156 @@
+"""The command line of `translate`: fairseq-interactive's options and our own, checked before any work starts."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fairseq import options, utils
+from fairseq.data import data_utils
+from fairseq.data.encoders.moses_tokenizer import MosesTokenizerConfig
+from fairseq.data.encoders.sentencepiece_bpe import SentencepieceConfig
+from fairseq.data.encoders.subword_nmt_bpe import SubwordNMTBPEConfig
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf, gen_parser_from_dataclass
+from fairseq.tasks import TASK_REGISTRY
+from omegaconf import MISSING
+
+from fairseq_rope.tools._common import ToolError
+
+DEFAULT_MAX_TOKENS = 4096
+DEFAULT_BUFFER_SIZE = 1000
+USAGE = (
+    "translate DATA --path FILE [-s LANG -t LANG] [--tokenizer moses] [--bpe subword_nmt --bpe-codes FILE] "
+    "[--input FILE] [--output FILE] [option ...]"
+)
+
+# what fairseq-interactive prints beside the translation, or what its generator cannot do: refused, not ignored
+_REFUSED = {
+    "constraints": "input lines are text only",
+    "replace_unk": "fairseq's generator no longer gives the alignment that it needs",
+    "print_alignment": "only translations are written",
+    "score_reference": "there is no reference",
+    "lm_path": "only fairseq-generate takes a language model",
+}
+
+
+class Request(NamedTuple):
+    """What to translate, how and where to: `cfg` is fairseq's own configuration, `-` is stdin or stdout."""
+
+    cfg: Any
+    inputs: list[str]
+    output: str
+    lowercase: bool
+
+
+def parse(argv: Sequence[str], description: str) -> Request:
+    """Read and check a command line without its program name.
+
+    Raises:
+        ToolError: an option breaks its rule, or names a file or folder that isn't there.
+        SystemExit: argparse's own, for --help and for options that it refuses.
+    """
+    parser = _parser(description)
+    if {"-h", "--help"} & set(argv):
+        _add_common_choices(parser)
+    args = options.parse_args_and_arch(parser, input_args=list(argv))
+    inputs, args.input = args.input or ["-"], "-"
+    if args.max_tokens is None and args.batch_size is None:
+        args.max_tokens = DEFAULT_MAX_TOKENS
+    if args.buffer_size == 0:
+        # a person at a terminal waits for the answer to each line
+        args.buffer_size = 1 if inputs == ["-"] and sys.stdin.isatty() else DEFAULT_BUFFER_SIZE
+    _check_options(args)
+    _check_files(args, inputs)
+    return Request(convert_namespace_to_omegaconf(args), inputs, args.output, args.lowercase)
+
+
+def _parser(description: str) -> argparse.ArgumentParser:
+    try:
+        parser: argparse.ArgumentParser = options.get_interactive_generation_parser()
+    except (ImportError, OSError) as error:
+        raise ToolError(f"--user-dir cannot be imported: {error}") from error
+    parser.prog, parser.usage, parser.description = "translate", USAGE, description
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    group = parser.add_argument_group("Translate")
+    group.add_argument(
+        "--output", metavar="FILE", default="-", help="file to write, complete or not at all; - is stdout"
+    )
+    group.add_argument("--lowercase", action="store_true", help="lower-case the input, for models of such text")
+    # fairseq has --input already, for one file
+    group.conflict_handler = "resolve"
+    group.add_argument("--input", metavar="FILE", action="append", help="file to read; can be repeated; - is stdin")
+    return parser
+
+
+def _add_common_choices(parser: argparse.ArgumentParser) -> None:
+    """Show in --help what fairseq adds to a parser only once --task, --tokenizer and --bpe are read."""
+    TASK_REGISTRY["translation"].add_args(parser)
+    for title, config in (
+        ("--tokenizer moses", MosesTokenizerConfig),
+        ("--bpe subword_nmt", SubwordNMTBPEConfig),
+        ("--bpe sentencepiece", SentencepieceConfig),
+    ):
+        gen_parser_from_dataclass(parser.add_argument_group(title), config())
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    for name, reason in _REFUSED.items():
+        if getattr(args, name, None):
+            raise ToolError(f"--{name.replace('_', '-')} cannot be used with translate: {reason}")
+    for name, least in (("beam", 1), ("nbest", 1), ("max_tokens", 2), ("batch_size", 1), ("buffer_size", 0)):
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise ToolError(f"--{name.replace('_', '-')} must be at least {least}, but is {value}")
+    if args.temperature <= 0:
+        raise ToolError(f"--temperature must be above 0, but is {args.temperature}")
+    # the shortest sentence has two tokens: a word and </s>
+    shortest = int(2 * args.max_len_a + args.max_len_b)
+    if shortest < max(args.min_len, 1):
+        raise ToolError(
+            f"2 x --max-len-a + --max-len-b must be at least {max(args.min_len, 1)} (--min-len), but is {shortest}"
+        )
+
+
+def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
+    if args.path is None:
+        raise ToolError("--path must name a checkpoint, or several with : between them")
+    if not args.checkpoint_suffix and args.checkpoint_shard_count == 1:
+        _check("--path", utils.split_paths(args.path), Path.is_file)
+    for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
+        if args.bpe == bpe:
+            _check(f"--{option.replace('_', '-')}", [_given(getattr(args, option, None), bpe, option)], Path.is_file)
+    # a pipe is a good input, a folder is not
+    _check("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
+    if args.output != "-" and Path(args.output).is_dir():
+        raise ToolError(f"--output must be a file, but {args.output} is a folder")
+    if args.task == "translation":
+        _check_data(args)
+
+
+def _given(name: str | None, bpe: str, option: str) -> str:
+    if name is None or name == MISSING:
+        raise ToolError(f"--bpe {bpe} needs --{option.replace('_', '-')}")
+    return name
+
+
+def _check(option: str, names: Sequence[str], good: Callable[[Path], bool]) -> None:
+    for name in names:
+        if not good(Path(name)):
+            problem = "it is a folder" if Path(name).is_dir() else "there is no such file"
+            raise ToolError(f"{option} {name}: {problem}")
+
+
+def _check_data(args: argparse.Namespace) -> None:
+    """Check the data folder's dictionaries, and put the languages that its file names tell into `args`."""
+    folder = Path(utils.split_paths(args.data)[0])
+    if not folder.is_dir():
+        raise ToolError(f"DATA must be a folder of fairseq-preprocess, but {folder} is not a folder")
+    if args.source_lang is None or args.target_lang is None:
+        args.source_lang, args.target_lang = data_utils.infer_language_pair(str(folder))
+    if args.source_lang is None or args.target_lang is None:
+        raise ToolError(f"give --source-lang and --target-lang: the file names in {folder} do not tell them")
+    for option, lang in (("--source-lang", args.source_lang), ("--target-lang", args.target_lang)):
+        dictionary = folder / f"dict.{lang}.txt"
+        if not dictionary.is_file():
+            raise ToolError(f"DATA {folder} has no dictionary {dictionary.name} ({option} {lang})")

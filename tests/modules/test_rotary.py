@@ -1,0 +1,218 @@
+"""The rotation: properties of the formula, the float64 matrices, other libraries, precision, bad options."""
+
+import functools
+import importlib
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from fairseq_rope.modules.rotary import LAYOUTS, RotaryEmbedding, power_frequencies, rotary_embedding
+from tests.reference import rotation_matrix
+
+B, H, T, D = 2, 3, 7, 10
+FAR = 4000
+TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-5, torch.bfloat16: 4e-2, torch.float16: 5e-3}  # of rotated values
+ANGLES = 1e-6  # of a cosine or sine, at any position
+OTHER_LIBRARIES = 5e-3  # their angles are products of float32, off by 2e-4 radians at position 4,000
+NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
+LAYOUT = pytest.mark.parametrize("layout", LAYOUTS)
+DTYPE = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+POSITION = st.integers(0, FAR)
+
+
+def make(head_dim: int = D, *, base: float = 10000.0, fraction: float = 1.0, layout: str = "interleaved"):
+    return rotary_embedding(head_dim, base=base, fraction=fraction, layout=layout)
+
+
+def random(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 3) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def near(actual: Tensor, expected: Tensor, tolerance: float) -> None:
+    torch.testing.assert_close(actual.double(), expected.double(), atol=tolerance, rtol=0)
+
+
+def at(rotary: RotaryEmbedding, x: Tensor, position: int) -> Tensor:
+    """Rotate the vector `x` (D,) as the token at `position`."""
+    return rotary(x[None, None, None], offset=position)[0, 0, 0]
+
+
+@LAYOUT
+@given(position=POSITION)
+@settings(max_examples=20, deadline=None)
+def test_the_norm_is_kept(layout, position):
+    x = random(B, H, T, D)
+    near(make(layout=layout)(x, offset=position).norm(dim=-1), x.norm(dim=-1), TOLERANCE[torch.float32])
+
+
+@LAYOUT
+@DTYPE
+def test_position_zero_is_the_identity(layout, dtype):
+    x = random(B, H, 1, D, dtype=dtype)
+    assert torch.equal(make(layout=layout)(x), x)
+
+
+@LAYOUT
+@given(a=POSITION, b=POSITION)
+@settings(max_examples=20, deadline=None)
+def test_rotating_by_a_and_then_by_b_is_rotating_by_their_sum(layout, a, b):
+    rotary, x = make(layout=layout), random(D, dtype=torch.float64)
+    near(at(rotary, at(rotary, x, a), b), at(rotary, x, a + b), TOLERANCE[torch.float64])
+
+
+@LAYOUT
+@given(m=POSITION, n=POSITION, shift=POSITION)
+@settings(max_examples=20, deadline=None)
+def test_a_score_depends_on_the_distance_only(layout, m, n, shift):
+    rotary, q, k = make(layout=layout), random(D, dtype=torch.float64), random(D, dtype=torch.float64, seed=4)
+    near(
+        at(rotary, q, m) @ at(rotary, k, n),
+        at(rotary, q, m + shift) @ at(rotary, k, n + shift),
+        TOLERANCE[torch.float64],
+    )
+
+
+def test_a_score_changes_with_the_distance():
+    rotary, q, k = make(), random(D), random(D, seed=4)
+    scores = torch.stack([at(rotary, q, m) @ at(rotary, k, 5) for m in range(12)])
+    assert scores.unique().numel() == 12
+
+
+@pytest.mark.parametrize("fraction", [1.0, 0.6])
+def test_halves_are_permuted_neighbours(fraction):
+    x, size = random(B, H, T, D), round(D * fraction)
+    order = torch.cat((torch.arange(0, size, 2), torch.arange(1, size, 2), torch.arange(size, D)))
+    halves = make(fraction=fraction, layout="half")(x[..., order], offset=11)
+    near(halves, make(fraction=fraction)(x, offset=11)[..., order], TOLERANCE[torch.float32])
+
+
+@LAYOUT
+@DTYPE
+@pytest.mark.parametrize("fraction", [1.0, 0.6, 0.2])
+def test_it_equals_the_rotation_matrix_of_the_paper(layout, dtype, fraction):
+    x, offset, base = random(B, H, T, D, dtype=dtype), 900, 500.0
+    rotated = make(base=base, fraction=fraction, layout=layout)(x, offset=offset)
+    options = dict(base=base, rotary_dim=round(D * fraction), layout=layout)
+    matrices = torch.stack([rotation_matrix(offset + t, D, **options) for t in range(T)])
+    near(rotated, (matrices @ x.double().unsqueeze(-1)).squeeze(-1), TOLERANCE[dtype])
+    assert rotated.dtype == dtype
+    assert torch.equal(rotated[..., round(D * fraction) :], x[..., round(D * fraction) :])
+
+
+def oracle(name: str):
+    """Import `transformers.models.<name>`; an installation whose binary parts do not fit (OSError) is none."""
+    try:
+        return importlib.import_module(f"transformers.models.{name}")
+    except (ImportError, OSError) as error:
+        pytest.skip(f"the oracle, Hugging Face transformers, cannot be imported: {error}")
+
+
+def test_neighbours_equal_hugging_face_roformer():
+    roformer = oracle("roformer.modeling_roformer")
+    positions = roformer.RoFormerSinusoidalPositionalEmbedding(FAR, D)
+    table = positions.create_weight()  # sines, then cosines
+    q, k = random(B, H, FAR, D), random(B, H, FAR, D, seed=4)
+    rotate = roformer.RoFormerSelfAttention.apply_rotary_position_embeddings
+    expected_q, expected_k = rotate(table[None, None], q, k)
+    near(make()(q), expected_q, TOLERANCE[torch.float32])
+    near(make()(k), expected_k, TOLERANCE[torch.float32])
+
+
+def test_halves_equal_hugging_face_llama():
+    llama = oracle("llama.modeling_llama")
+    config = llama.LlamaConfig(hidden_size=H * D, num_attention_heads=H, max_position_embeddings=FAR)
+    q, k = random(B, H, FAR, D), random(B, H, FAR, D, seed=4)
+    cos, sin = llama.LlamaRotaryEmbedding(config)(q, torch.arange(FAR)[None])
+    expected_q, expected_k = llama.apply_rotary_pos_emb(q, k, cos, sin)
+    near(make(layout="half")(q), expected_q, OTHER_LIBRARIES)
+    near(make(layout="half")(k), expected_k, OTHER_LIBRARIES)
+
+
+def test_the_table_grows_and_old_positions_stay():
+    rotary, x = make(), random(B, H, FAR, D)
+    early = rotary(x[:, :, :T])
+    late = rotary(x[:, :, -T:], offset=FAR - T)
+    assert torch.equal(rotary(x[:, :, :T]), early)
+    assert torch.equal(rotary(x)[:, :, :T], early)
+    assert torch.equal(rotary(x)[:, :, -T:], late)
+
+
+@pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=NEEDS_CUDA)])
+def test_the_table_follows_the_device_there_and_back(device):
+    rotary, x = make(), random(B, H, T, D)
+    before = rotary(x)
+    assert rotary(x.to(device)).device.type == device
+    assert torch.equal(rotary(x), before)
+
+
+def test_a_table_first_made_in_inference_mode_serves_autograd():
+    rotary = make()
+    with torch.inference_mode():
+        rotary(random(B, H, T, D))
+    x = random(B, H, T, D).requires_grad_()
+    rotary(x).pow(2).sum().backward()
+    near(x.grad, 2 * x.detach(), TOLERANCE[torch.float32])
+
+
+@LAYOUT
+def test_the_gradient_is_right(layout):
+    x = random(1, 2, 3, D, dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(make(fraction=0.6, layout=layout), x)
+
+
+def test_another_frequency_schedule_can_be_passed_in():
+    def stretched(rotary_dim: int) -> Tensor:
+        return power_frequencies(rotary_dim, base=10000.0) / 4
+
+    x = random(B, H, 1, D)
+    near(RotaryEmbedding(D, frequencies=stretched)(x, offset=48), make()(x, offset=12), TOLERANCE[torch.float32])
+
+
+@pytest.mark.parametrize("cast", [nn.Module.half, nn.Module.bfloat16, lambda m: m.half().bfloat16().float()])
+def test_angles_are_exact_at_4000_positions_whatever_the_model_is_cast_to(cast):
+    rotary = make(64)
+    model = nn.Linear(2, 2)
+    model.rotary = rotary
+    rotary(random(B, H, T, 64))
+    cast(model)
+    rotary(random(B, H, T, 64, dtype=next(model.parameters()).dtype), offset=FAR)
+    theta = torch.tensor([10000.0 ** (-2 * i / 64) for i in range(32)], dtype=torch.float64)
+    angles = torch.arange(FAR, dtype=torch.float64)[:, None] * theta
+    cos, sin = rotary.table(FAR, torch.device("cpu"))
+    near(cos, angles.cos(), ANGLES)
+    near(sin, angles.sin(), ANGLES)
+    assert not list(model.buffers())
+    assert set(model.state_dict()) == {"weight", "bias"}
+
+
+PAIRS = "which must be even and above 0, because dimensions rotate in pairs"
+BAD_OPTIONS = {
+    "fraction 0": (dict(fraction=0), "--rope-fraction must be in (0, 1], but is 0"),
+    "fraction below 0": (dict(fraction=-1.0), "--rope-fraction must be in (0, 1], but is -1.0"),
+    "fraction above 1": (dict(fraction=1.5), "--rope-fraction must be in (0, 1], but is 1.5"),
+    "fraction nan": (dict(fraction=float("nan")), "--rope-fraction must be in (0, 1], but is nan"),
+    "odd": (dict(fraction=0.5), f"--rope-fraction 0.5 of the head size 10 gives a rotary size of 5, {PAIRS}"),
+    "zero": (dict(fraction=0.01), f"--rope-fraction 0.01 of the head size 10 gives a rotary size of 0, {PAIRS}"),
+    "odd head": (dict(head_dim=7), f"--rope-fraction 1.0 of the head size 7 gives a rotary size of 7, {PAIRS}"),
+    "base 0": (dict(base=0), "--rope-base must be above 0, but is 0"),
+    "base below 0": (dict(base=-1.0), "--rope-base must be above 0, but is -1.0"),
+    "base nan": (dict(base=float("nan")), "--rope-base must be above 0, but is nan"),
+    "layout": (dict(layout="thirds"), "--rope-layout must be one of interleaved, half, but is 'thirds'"),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
+def test_a_bad_option_is_named_with_its_rule_and_value(options, message):
+    with pytest.raises(ValueError) as error:
+        make(**options)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize("size", [-2, 0, 1, 5])
+def test_a_rotary_size_that_makes_no_pairs_is_refused(size):
+    with pytest.raises(ValueError) as error:
+        RotaryEmbedding(size, frequencies=functools.partial(power_frequencies, base=10000.0))
+    assert str(error.value) == f"the rotary size must be even and above 0, but is {size}"

@@ -1,0 +1,276 @@
+"""`translate` gives one line for each line, in order, and for ordinary text what fairseq-interactive gives."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairseq_rope.tools import translate
+from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.translator import Translator
+from tests.trained import ROOT, Trained, call
+
+TOOL = "fairseq_rope.tools.translate"
+NASTY = {
+    "empty": b"",
+    "blank": b" \t \xc2\xa0",
+    "5,000 tokens": b"Anna sees a dog " * 1250,
+    "one word of 9,000 letters": b"ab" * 4500,
+    "invalid UTF-8": b"\xff\xfeAnna \xc3\x28 sees \xe2\x82",
+    "control characters": b"\x00Anna\x0b sees\x0c a\x1c dog\x7f \x1b[1m today\r.",
+    "line ends of Unicode": "Anna\x85 sees\u2028 a\u2029 dog".encode(),
+    "marks of BPE": b"a@@ b @@ c@@",
+    "marks of Moses": b"x @-@ y &amp;apos; &#10; &#124; | [ ] < >",
+    "marks of the dictionary": b"<s> </s> <pad> <unk> madeupword0000",
+    "marks of sentencepiece": "\u2581Anna\u2581 \u2581".encode(),
+    "unknown scripts": "Привет 世界 مرحبا \U0001f600\u200d\U0001f525".encode(),
+    "combining marks": "e\u0301\u0323".encode() * 40,
+    "format characters": "\u200b\ufeff\u202e\u00ad".encode(),
+    "punctuation": b"...'''\"\"\"---///\\\\\\%$`" * 30,
+}
+
+
+class Notes(list[tuple[int, str]]):
+    """What a translator reports."""
+
+    def __call__(self, number: int, note: str) -> None:
+        self.append((number, note))
+
+
+def load(trained: Trained, *options: str) -> tuple[Translator, Notes]:
+    notes = Notes()
+    return Translator.from_args([*trained.options(), "--beam", "2", *options], report=notes), notes
+
+
+@pytest.fixture(scope="module")
+def translator(trained: Trained) -> Translator:
+    return load(trained)[0]
+
+
+def test_the_command_line_gives_what_fairseq_interactive_gives(trained: Trained) -> None:
+    lines = "".join(f"{line}\n" for line in trained.lines[:40]).encode()
+    options = [*trained.options(), "--beam", "4", "--lenpen", "0.6"]
+    stock = call("fairseq_cli.interactive", *options, "--user-dir", str(ROOT / "fairseq_rope"), stdin=lines)
+    expected = [line.split("\t")[2] for line in stock.stdout.decode().splitlines() if line.startswith("D-")]
+    ours = call(TOOL, *options, stdin=lines)
+    assert ours.stdout.decode().splitlines() == expected
+    assert len(set(expected)) > 20  # the model does read its input
+    assert b"UserWarning" not in ours.stderr and b"translate: 40 lines in" in ours.stderr
+
+
+def test_a_file_of_nasty_lines_shifts_nothing_and_is_told_on_stderr(
+    trained: Trained, translator: Translator, tmp_path: Path
+) -> None:
+    ordinary = trained.lines[: len(NASTY)]
+    source, output = tmp_path / "in", tmp_path / "out"
+    # the last line has no line end
+    source.write_bytes(
+        b"\n".join(b"%b\n%b" % (line.encode(), bad) for line, bad in zip(ordinary, NASTY.values(), strict=True))
+    )
+    done = call(TOOL, *trained.options(), "--beam", "2", "--input", str(source), "--output", str(output))
+    result = output.read_bytes().decode().split("\n")
+    assert done.stdout == b"" and {path.name for path in tmp_path.iterdir()} == {"in", "out"}
+    assert len(result) == 2 * len(NASTY) + 1 and result[-1] == ""
+    assert result[0:-1:2] == list(translator.translate(ordinary))
+    numbers = {name: 2 * (i + 1) for i, name in enumerate(NASTY)}
+    stderr = done.stderr.decode()
+    assert f"line {numbers['invalid UTF-8']}: invalid UTF-8 replaced by U+FFFD: 4\n" in stderr
+    assert f"line {numbers['5,000 tokens']}: cut from " in stderr
+    assert f"line {numbers['unknown scripts']}: all its tokens are unknown" in stderr
+    assert "line 1:" not in stderr and "Traceback" not in stderr
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_a_nasty_line_gives_exactly_one_line(translator: Translator, name: str) -> None:
+    before, (after,) = list(translator.translate([NASTY[name]])), translator.translate(["Anna sees a dog."])
+    assert len(before) == 1 and len(before[0].splitlines()) <= 1
+    assert after  # and leaves nothing behind that breaks the next
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.binary(max_size=60) | st.text(max_size=40).map(lambda text: text.encode("utf-8")), max_size=6))
+def test_random_lines_keep_their_number(translator: Translator, lines: list[bytes]) -> None:
+    result = list(translator.translate(lines))
+    assert len(result) == len(lines)
+    assert all(len(text.splitlines()) <= 1 for text in result)
+
+
+def test_an_empty_line_stays_empty_without_a_call_of_the_model(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translator, "generator", None)
+    assert list(translator.translate([b"", b" \r\n", b"\x00\n"])) == ["", "", ""]
+    assert list(translator.translate([])) == []
+
+
+def test_a_line_over_the_limit_is_cut_there_and_told(trained: Trained) -> None:
+    translator, notes = load(trained, "--max-source-positions", "20")
+    long, short = translator.translate([b"Anna " * 5000, b"Anna sees a dog."])
+    assert long and short
+    assert [number for number, _ in notes] == [1, 1]
+    assert notes[0][1].startswith("cut from 24,999 to 640 characters")
+    assert "to 19 tokens (--max-source-positions" in notes[1][1]
+
+
+def test_a_line_over_max_tokens_is_cut_not_refused(trained: Trained) -> None:
+    translator, notes = load(trained, "--max-tokens", "6")
+    assert len(list(translator.translate(["Anna sees a dog today.", "Anna"]))) == 2
+    assert [number for number, _ in notes] == [1]
+
+
+def test_a_translation_that_reaches_its_length_limit_is_told(trained: Trained) -> None:
+    translator, notes = load(trained, "--max-len-b", "3")
+    list(translator.translate(["Anna sees a dog today."]))
+    assert notes == [(1, "its translation was cut at 3 tokens (--max-len-a, --max-len-b)")]
+
+
+def test_marks_of_the_dictionary_in_untokenised_text_do_not_reach_the_model(trained: Trained) -> None:
+    notes = Notes()
+    options = [str(trained.data), "--path", str(trained.checkpoint), "-s", "en", "-t", "de", "--cpu"]
+    translator = Translator.from_args(options, report=notes)
+    dictionary = translator.task.source_dictionary
+    tokens, _ = translator.codec.encode("Anna </s> <pad>", max_tokens=9)
+    assert tokens is not None
+    assert tokens[1:].tolist() == [dictionary.unk(), dictionary.unk(), dictionary.eos()]
+    assert len(list(translator.translate(["Anna </s> <pad>"]))) == 1
+    assert notes == [(1, "marks of the dictionary, such as </s>, replaced by <unk>: 2")]
+
+
+@pytest.mark.parametrize("options", [("--buffer-size", "1"), ("--buffer-size", "3"), ("--batch-size", "2")])
+def test_buffers_and_batches_change_neither_order_nor_results(
+    trained: Trained, translator: Translator, options: tuple[str, ...]
+) -> None:
+    lines = [*trained.lines[:10], "", "Anna", *trained.lines[10:13]]
+    assert list(load(trained, *options)[0].translate(lines)) == list(translator.translate(lines))
+
+
+def test_no_more_lines_are_read_ahead_than_the_buffer_holds(trained: Trained) -> None:
+    translator, _ = load(trained, "--buffer-size", "2")
+    source = iter(["Anna", "a dog", "a child", "the cat"])
+    next(translator.translate(source))
+    assert list(source) == ["a child", "the cat"]
+
+
+def test_text_and_bytes_with_any_line_end_are_the_same(translator: Translator) -> None:
+    assert len(set(translator.translate(["Anna sees.", b"Anna sees.\n", "Anna sees.\r\n", b"  Anna sees."]))) == 1
+
+
+def test_lowercase_lowers_the_source(trained: Trained, translator: Translator) -> None:
+    assert list(load(trained, "--lowercase")[0].translate(["ANNA SEES"])) == list(translator.translate(["anna sees"]))
+
+
+def test_languages_are_taken_from_the_data_folder(trained: Trained, translator: Translator) -> None:
+    options = trained.options()
+    options = options[: options.index("-s")] + options[options.index("de") + 1 :]
+    inferred = Translator.from_args([*options, "--beam", "2"])
+    assert (inferred.cfg.tokenizer.source_lang, inferred.cfg.tokenizer.target_lang) == ("en", "de")
+    assert list(inferred.translate(trained.lines[:3])) == list(translator.translate(trained.lines[:3]))
+
+
+def test_an_ensemble_of_twice_the_same_model_is_that_model(trained: Trained, translator: Translator) -> None:
+    twice, _ = load(trained, "--path", f"{trained.checkpoint}:{trained.checkpoint}")
+    assert len(twice.models) == 2
+    assert list(twice.translate(trained.lines[:3])) == list(translator.translate(trained.lines[:3]))
+
+
+@pytest.mark.parametrize("option", ["--fp16", "--bf16"])
+def test_half_precision_translates(trained: Trained, option: str) -> None:
+    assert all(load(trained, option)[0].translate(trained.lines[:2]))
+
+
+def test_a_reader_that_has_enough_ends_it_quietly(trained: Trained) -> None:
+    command = [sys.executable, "-m", TOOL, *trained.options(), "--buffer-size", "1", "--beam", "1"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=ROOT) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdin.write(b"Anna sees a dog.\n" * 50)
+        process.stdin.close()
+        process.stdout.readline()
+        process.stdout.close()
+        stderr = process.stderr.read().decode()
+    assert process.returncode == 0
+    assert "Traceback" not in stderr and "Broken pipe" not in stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--path", "/no/model.pt"], "--path /no/model.pt: there is no such file"),
+        (["--bpe-codes", "/no/codes"], "--bpe-codes /no/codes: there is no such file"),
+        (["--input", "/no/text"], "--input /no/text: there is no such file"),
+        (["--input", "/"], "--input /: it is a folder"),
+        (["--output", "/"], "--output must be a file, but / is a folder"),
+        (["-t", "xx"], "has no dictionary dict.xx.txt (--target-lang xx)"),
+        (["--beam", "0"], "--beam must be at least 1, but is 0"),
+        (["--buffer-size", "-1"], "--buffer-size must be at least 0, but is -1"),
+        (["--temperature", "0"], "--temperature must be above 0, but is 0.0"),
+        (["--max-len-b", "0"], "2 x --max-len-a + --max-len-b must be at least 1 (--min-len), but is 0"),
+        (["--replace-unk"], "--replace-unk cannot be used with translate: "),
+        (["--model-overrides", "x="], "--model-overrides must be a Python dictionary, but is 'x='"),
+        (["--sampling-topk", "5"], "--sampling-topk requires --sampling"),
+    ],
+)
+def test_bad_options_and_missing_files_get_one_clear_line(trained: Trained, options: list[str], message: str) -> None:
+    with pytest.raises(ToolError) as error:
+        load(trained, *options)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--path must name a checkpoint"),
+        (["--path", "CHECKPOINT", "--bpe", "subword_nmt"], "--bpe subword_nmt needs --bpe-codes"),
+        (["--path", "CHECKPOINT", "--bpe", "sentencepiece"], "--bpe sentencepiece needs --sentencepiece-model"),
+    ],
+)
+def test_an_option_that_is_not_given_is_named(trained: Trained, options: list[str], message: str) -> None:
+    options = [str(trained.checkpoint) if word == "CHECKPOINT" else word for word in options]
+    with pytest.raises(ToolError, match=message):
+        Translator.from_args([str(trained.data), *options])
+
+
+def test_a_missing_data_folder_is_named(trained: Trained) -> None:
+    with pytest.raises(ToolError, match="DATA must be a folder of fairseq-preprocess, but /no/data is not a folder"):
+        Translator.from_args(["/no/data", *trained.options()[1:]])
+
+
+def test_a_malicious_checkpoint_is_refused_and_nothing_runs(trained: Trained, tmp_path: Path) -> None:
+    victim, bad = tmp_path / "victim", tmp_path / "bad.pt"
+    torch.save({"model": {}, "args": _Malicious(victim)}, bad)
+    with pytest.raises(ToolError, match=r"bad.pt: it wants to run \S*mkdir.*refused"):
+        load(trained, "--path", str(bad))
+    assert not victim.exists()
+
+
+class _Malicious:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, victim: Path) -> None:
+        self.victim = victim
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.mkdir, (str(self.victim),)
+
+
+def test_a_checkpoint_that_does_not_fit_the_dictionaries_is_told(trained: Trained, tmp_path: Path) -> None:
+    for lang in ("en", "de"):
+        text = (trained.data / f"dict.{lang}.txt").read_text(encoding="utf-8")
+        (tmp_path / f"dict.{lang}.txt").write_text(f"{text}another 1\n", encoding="utf-8")
+    with pytest.raises(ToolError, match=r"does not fit DATA .*size mismatch"):
+        Translator.from_args([str(tmp_path), *trained.options()[1:]])
+
+
+def test_an_unwritable_output_is_told_before_the_model_is_loaded(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translate, "Translator", None)
+    monkeypatch.setattr(sys, "argv", ["translate", *trained.options(), "--output", str(tmp_path / "no" / "out")])
+    with pytest.raises(ToolError, match="there is no folder"):
+        translate.main()
