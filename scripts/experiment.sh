@@ -3,13 +3,13 @@
 #
 # In:  $WORK/data-bin, $WORK/raw
 # Out: $WORK/NAME/{train.log,checkpoint*.pt,averaged.pt,generate-SET.log,score-SET.json}
-# Settings: TRAIN, AVERAGE, GENERATE, TEST_SETS, SOURCE_LANG, TARGET_LANG, LOWERCASE; SAVE for what it needs.
+# Settings: TRAIN, SAVE, AVERAGE, GENERATE, TEST_SETS, SOURCE_LANG, TARGET_LANG, LOWERCASE, MOSES.
 
 # run_model NAME ARCHITECTURE...: the whole chain for one model, each step once; run again it continues.
 run_model() {
   local dir=$WORK/$1 index set subset
   shift
-  same_settings "$dir/settings" "$(printf ' %q' "$@" "${TRAIN[@]}")"
+  same_settings "$dir/settings" "$(printf ' %q' "$@" "${TRAIN[@]}" "${SAVE[@]}")"
   train_model "$dir" "$@"
   average_model "$dir"
   for index in "${!TEST_SETS[@]}"; do
@@ -32,8 +32,8 @@ train_model() {
   # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
   python -m fairseq_rope.tools.repair "$dir"
   fairseq-train "$WORK/data-bin" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
-    --user-dir "$(python -m fairseq_rope 2>/dev/null)" "$@" "${TRAIN[@]}" \
-    --keep-last-epochs "$AVERAGE" --save-dir "$dir" --log-file "$dir/train.log" >&2
+    --user-dir "$(python -m fairseq_rope 2>/dev/null)" "$@" "${TRAIN[@]}" "${SAVE[@]}" \
+    --save-dir "$dir" --log-file "$dir/train.log" >&2
   : >"$dir/trained"
 }
 
@@ -42,7 +42,7 @@ average_model() { # DIR
     log "have $1/averaged.pt"
     return
   fi
-  python -m fairseq_rope.tools.average --inputs "$1" --num-epoch-checkpoints "$AVERAGE" --output "$1/averaged.pt" >&2
+  python -m fairseq_rope.tools.average --inputs "$1" "${AVERAGE[@]}" --output "$1/averaged.pt" >&2
 }
 
 generate() { # CHECKPOINT SUBSET

@@ -27,8 +27,10 @@ def complete_file(path: Path) -> Iterator[Path]:
     """Give a temporary path beside `path`, renamed to it when the block ends well and removed when it does not.
 
     Raises:
-        ToolError: the folder of `path` does not exist.
+        ToolError: the folder of `path` does not exist, or `path` is a folder or a device.
     """
+    if path.exists() and not path.is_file():
+        raise ToolError(f"cannot write {path}: it is not a file")
     if not path.parent.is_dir():
         raise ToolError(f"cannot write {path}: there is no folder {path.parent}")
     part = path.with_name(f"{path.name}.part-{os.getpid()}")

@@ -24,7 +24,7 @@ def draw(logs: dict[str, TrainLog], output: Path) -> None:
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot()
     for name, log in logs.items():
-        updates, losses = zip(*((epoch.updates, epoch.valid_loss) for epoch in log.epochs), strict=True)
+        updates, losses = zip(*((validation.updates, validation.loss) for validation in log.validations), strict=True)
         axes.plot(updates, losses, marker=".", label=f"{name}, best {min(losses):.3f}")
     axes.set(xlabel="updates", ylabel="validation loss (label-smoothed, bits a token)", yscale="log")
     axes.yaxis.set_major_formatter("{x:.1f}")

@@ -28,12 +28,12 @@ def model_folders(work: Path) -> list[Path]:
 def figures(folder: Path) -> dict[str, str]:
     """Give what is known of one model, name -> text, in the table's order."""
     log = read_train_log(folder / "train.log")
-    best = min(log.epochs, key=lambda epoch: epoch.valid_loss)
+    last, best = log.validations[-1], min(log.validations, key=lambda validation: validation.loss)
     rows = {
         "parameters": f"{log.parameters:,}",
-        "epochs, updates": f"{log.epochs[-1].number}, {log.epochs[-1].updates:,}",
-        "training, minutes": f"{log.epochs[-1].wall / 60:.1f}",
-        "valid loss, best": f"{best.valid_loss:.3f} (epoch {best.number})",
+        "epochs, updates": f"{last.epoch}, {last.updates:,}",
+        "training, minutes": f"{log.seconds / 60:.1f}",
+        "valid loss, best": f"{best.loss:.3f} (epoch {best.epoch})",
     }
     for path in sorted(folder.glob("score-*.json"), reverse=True):  # test before long
         name = path.stem.removeprefix("score-")

@@ -9,14 +9,14 @@ from tests.conftest import build_model, make_task
 
 PAD, EOS, FIRST = 1, 2, 4
 SYMBOLS, SHORTEST, LONGEST = 12, 3, 10
-STEPS, BATCH, HELD_OUT = 800, 64, 200
+STEPS, BATCH, HELD_OUT = 600, 64, 200
 SIZES = dict(
-    encoder_embed_dim=32,
-    encoder_ffn_embed_dim=64,
+    encoder_embed_dim=64,
+    encoder_ffn_embed_dim=128,
     encoder_layers=2,
     decoder_layers=2,
-    encoder_attention_heads=2,
-    decoder_attention_heads=2,
+    encoder_attention_heads=4,
+    decoder_attention_heads=4,
     encoder_normalize_before=True,
     decoder_normalize_before=True,
     share_all_embeddings=True,

@@ -79,11 +79,26 @@ def test_an_option_of_transformer_trains_decodes_and_keeps_the_keys(options):
 
 
 @pytest.mark.parametrize("options", [dict(checkpoint_activations=True), dict(offload_activations=True)], ids=str)
-def test_checkpointed_activations_change_no_gradient(options):
-    expected, actual = gradients(small(dropout=0.0)), gradients(small(dropout=0.0, **options))
+def test_checkpointed_layers_run_again_and_change_no_gradient(options):
+    plain, checkpointed, calls = small(dropout=0.0), small(dropout=0.0, **options), []
+    for stack in (checkpointed.encoder, checkpointed.decoder):
+        stack.layers[0].self_attn.register_forward_hook(lambda *_: calls.append(1))
+    expected, actual = gradients(plain), gradients(checkpointed)
+    assert len(calls) == 4
     assert set(actual) == set(expected)
     for name, grad in actual.items():
         near(grad, expected[name], TOLERANCE["gradient"])
+
+
+@pytest.mark.parametrize(
+    "options", [dict(attention_dropout=0.5), dict(quant_noise_pq=0.5, quant_noise_pq_block_size=4)]
+)
+def test_noise_reaches_rotary_attention_in_training_only(options):
+    model, x = small(dropout=0.0, **options), torch.randn(7, 2, 24)
+    for attention in (model.encoder.layers[0].self_attn, model.decoder.layers[0].self_attn):
+        for training in (True, False):
+            first, second = (attention.train(training)(x, x, x)[0] for _ in range(2))
+            assert torch.equal(first, second) is not training
 
 
 @pytest.mark.parametrize("option", REFUSED)
