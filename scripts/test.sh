@@ -65,6 +65,7 @@ else
   lint
 fi
 log "versions: $(python -V), $(python -m pip list --format=freeze | grep -E -i '^(fairseq(-fixed)?|torch|numpy)==' | paste -s -d ' ')"
-check pytest python -m pytest "${pytest_args[@]}"
+# most tests wait for one thread of a fairseq command: a process a core, each with whole files
+check pytest python -m pytest --numprocesses "$(nproc)" --dist loadfile "${pytest_args[@]}"
 
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"

@@ -105,7 +105,7 @@ class RotaryMultiheadAttention(MultiheadAttention):
         scores = (q * self.scaling) @ k.transpose(-2, -1)
         if bias is not None:
             scores = scores + bias
-        weights = scores.softmax(dim=-1, dtype=torch.float32).type_as(q)
+        weights = scores.softmax(dim=-1, dtype=torch.promote_types(q.dtype, torch.float32)).type_as(q)
         return self.dropout_module(weights) @ v, weights
 
 

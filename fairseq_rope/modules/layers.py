@@ -46,12 +46,6 @@ class RotaryEncoderLayer(TransformerEncoderLayerBase):
         # fairseq 0.12.2 overrides this to fill the fast path's copies.
         nn.Module._load_from_state_dict(self, *args)
 
-    def upgrade_state_dict_named(self, state_dict: StateDict, name: str) -> None:
-        """Load checkpoints of both fairseqs: the copies that 0.12.2 saved are dropped."""
-        for parameter in _FAST_PATH_PARAMETERS:
-            state_dict.pop(f"{name}.{parameter}", None)
-        super().upgrade_state_dict_named(state_dict, name)
-
 
 class RotaryDecoderLayer(TransformerDecoderLayerBase):
     """fairseq's decoder layer with rotary self-attention; cross-attention is untouched."""
@@ -87,8 +81,12 @@ class RotaryEncoder(TransformerEncoderBase):
         return _wrap(RotaryEncoderLayer(cfg, rotary=self.rotary, return_fc=self.return_fc), cfg)
 
     def upgrade_state_dict_named(self, state_dict: StateDict, name: str) -> StateDict:
-        """Load a stock `transformer` checkpoint: its absolute positions are dropped."""
+        """Load stock `transformer` checkpoints of both fairseqs: absolute positions and 0.12.2's copies are dropped."""
         _drop_absolute_positions(state_dict, name)
+        # of all layers in the checkpoint, also those that --encoder-layers-to-keep prunes later
+        for key in [key for key in state_dict if key.startswith(f"{name}.layers.")]:
+            if key.rpartition(".")[2] in _FAST_PATH_PARAMETERS:
+                del state_dict[key]
         return super().upgrade_state_dict_named(state_dict, name)
 
 

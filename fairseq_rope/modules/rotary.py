@@ -4,6 +4,7 @@ Knows torch and nothing else. Axes: B batch, H heads, T length, D head size, R r
 """
 
 import functools
+import math
 from collections.abc import Callable
 
 import torch
@@ -122,9 +123,8 @@ def rotary_embedding(head_dim: int, *, base: float, fraction: float, layout: str
     Raises:
         ValueError: an option breaks its rule; the text names the option, the rule and the value.
     """
-    # `not >` and not `<=`: a NaN is refused too
-    if not base > 0:
-        raise ValueError(f"--rope-base must be above 0, but is {base}")
+    if not 0 < base < math.inf:
+        raise ValueError(f"--rope-base must be above 0 and finite, but is {base}")
     if layout not in LAYOUTS:
         raise ValueError(f"--rope-layout must be one of {', '.join(LAYOUTS)}, but is {layout!r}")
     frequencies = functools.partial(power_frequencies, base=base)

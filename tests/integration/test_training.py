@@ -150,7 +150,7 @@ def test_guided_alignment_trains(trained: Trained, tmp_path: Path):
     ("options", "message"),
     [
         (("--rope-fraction", "1.5"), "--rope-fraction must be in (0, 1], but is 1.5"),
-        (("--rope-base", "0"), "--rope-base must be above 0, but is 0.0"),
+        (("--rope-base", "0"), "--rope-base must be above 0 and finite, but is 0.0"),
         (("--rope-layout", "spiral"), "--rope-layout must be one of interleaved, half, but is 'spiral'"),
         (("--encoder-learned-pos",), "--encoder-learned-pos cannot be used with transformer_rope"),
     ],

@@ -36,7 +36,7 @@ REFUSED = {
     "decoder_xformers_att_config": ("{'name': 'linformer'}", "xFormers' attention does not rotate"),
 }
 BAD_OPTIONS = {  # the rule of each option is tested with the rotation; here that it is checked when a model is built
-    "base": (dict(rope_base=0.0), "--rope-base must be above 0, but is 0.0"),
+    "base": (dict(rope_base=0.0), "--rope-base must be above 0 and finite, but is 0.0"),
     "fraction": (dict(rope_fraction=1.5), "--rope-fraction must be in (0, 1], but is 1.5"),
     "layout": (dict(rope_layout="x"), "--rope-layout must be one of interleaved, half, but is 'x'"),
     "heads": (

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import sys
 
 import pytest
 import torch
@@ -102,15 +103,15 @@ def test_it_equals_the_rotation_matrix_of_the_paper(layout, dtype, fraction):
     assert torch.equal(rotated[..., round(D * fraction) :], x[..., round(D * fraction) :])
 
 
-def oracle(name: str):
-    """Import `transformers.models.<name>`; an installation whose binary parts do not fit (OSError) is none."""
-    try:
-        return importlib.import_module(f"transformers.models.{name}")
-    except (ImportError, OSError) as error:
-        pytest.skip(f"the oracle, Hugging Face transformers, cannot be imported: {error}")
+@pytest.fixture
+def oracle(monkeypatch: pytest.MonkeyPatch):
+    """Import `transformers.models.<name>`, without torchaudio, whose binary does not load beside every torch."""
+    monkeypatch.setitem(sys.modules, "torchaudio", None)
+    pytest.importorskip("transformers", reason="the oracle, Hugging Face transformers, is not installed")
+    return lambda name: importlib.import_module(f"transformers.models.{name}")
 
 
-def test_neighbours_equal_hugging_face_roformer():
+def test_neighbours_equal_hugging_face_roformer(oracle):
     roformer = oracle("roformer.modeling_roformer")
     positions = roformer.RoFormerSinusoidalPositionalEmbedding(FAR, D)
     table = positions.create_weight()  # sines, then cosines
@@ -121,7 +122,7 @@ def test_neighbours_equal_hugging_face_roformer():
     near(make()(k), expected_k, TOLERANCE[torch.float32])
 
 
-def test_halves_equal_hugging_face_llama():
+def test_halves_equal_hugging_face_llama(oracle):
     llama = oracle("llama.modeling_llama")
     config = llama.LlamaConfig(hidden_size=H * D, num_attention_heads=H, max_position_embeddings=FAR)
     q, k = random(B, H, FAR, D), random(B, H, FAR, D, seed=4)
@@ -197,9 +198,10 @@ BAD_OPTIONS = {
     "odd": (dict(fraction=0.5), f"--rope-fraction 0.5 of the head size 10 gives a rotary size of 5, {PAIRS}"),
     "zero": (dict(fraction=0.01), f"--rope-fraction 0.01 of the head size 10 gives a rotary size of 0, {PAIRS}"),
     "odd head": (dict(head_dim=7), f"--rope-fraction 1.0 of the head size 7 gives a rotary size of 7, {PAIRS}"),
-    "base 0": (dict(base=0), "--rope-base must be above 0, but is 0"),
-    "base below 0": (dict(base=-1.0), "--rope-base must be above 0, but is -1.0"),
-    "base nan": (dict(base=float("nan")), "--rope-base must be above 0, but is nan"),
+    "base 0": (dict(base=0), "--rope-base must be above 0 and finite, but is 0"),
+    "base below 0": (dict(base=-1.0), "--rope-base must be above 0 and finite, but is -1.0"),
+    "base infinite": (dict(base=float("inf")), "--rope-base must be above 0 and finite, but is inf"),
+    "base nan": (dict(base=float("nan")), "--rope-base must be above 0 and finite, but is nan"),
     "layout": (dict(layout="thirds"), "--rope-layout must be one of interleaved, half, but is 'thirds'"),
 }
 

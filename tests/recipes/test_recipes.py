@@ -1,0 +1,149 @@
+"""The recipes themselves, on small text: a whole chain, an interruption, data that is not what it should be."""
+
+import functools
+import gzip
+import http.server
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.trained import ROOT, Trained
+
+PARTS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
+
+
+def environment(work: Path, **settings: str) -> dict[str, str]:
+    """This interpreter's environment for a recipe that works in `work`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("MULTI30K", "PREPARED", "BASELINE"))
+    }
+    threads = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return {**kept, **threads, "PATH": path, "FAIRSEQ_ROPE_ENV": "none", "WORK": str(work), **settings}
+
+
+def multi30k(work: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    command = ["bash", "scripts/run_multi30k.sh"]
+    env = environment(work, **settings)
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def prepared(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Text in BPE as Wu et al. give theirs: 200 pairs for training, 50 for each other part."""
+    folder = tmp_path_factory.mktemp("prepared")
+    for lang in ("en", "de"):
+        lines = (trained.data.parent / f"bpe.{lang}").read_text(encoding="utf-8").splitlines(keepends=True)
+        for name, part in (("train", lines[:200]), ("valid", lines[200:250]), ("test.2016", lines[250:])):
+            with gzip.open(folder / f"{name}.{lang}.gz", "wt", encoding="utf-8") as file:
+                file.writelines(part)
+    return folder
+
+
+def test_the_chain_runs_from_text_to_table_and_then_has_nothing_left_to_do(prepared: Path, tmp_path: Path):
+    settings = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}
+    first = multi30k(tmp_path, **settings)
+    assert first.returncode == 0, first.stderr[-3000:]
+    table = first.stdout
+    assert re.search(r"\| epochs, updates +\| 10, \d+ +\|", table)
+    assert re.search(r"\| test: BLEU4 +\| \d+\.\d\d", table) and "tok:as-is" in table
+    checkpoint = (tmp_path / "rope" / "averaged.pt").stat()
+    second = multi30k(tmp_path, **settings)
+    assert second.stdout == table
+    assert (tmp_path / "rope" / "averaged.pt").stat().st_mtime_ns == checkpoint.st_mtime_ns
+    other = multi30k(tmp_path, **{**settings, "SEED": "2"})
+    assert other.returncode != 0 and "holds other settings" in other.stderr
+
+
+def test_the_twin_trains_beside_it_and_gets_a_column(prepared: Path, tmp_path: Path):
+    settings = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}
+    for baseline in ("0", "1"):
+        done = multi30k(tmp_path, BASELINE=baseline, **settings)
+        assert done.returncode == 0, done.stderr[-3000:]
+    header, _, parameters = done.stdout.splitlines()[:3]
+    assert [cell.strip() for cell in header.split("|")[2:-1]] == ["rope", "sinusoidal"]
+    assert len(set(parameters.split("|")[2:-1])) == 1  # the twin has as many
+
+
+def test_a_recipe_killed_while_training_goes_on(prepared: Path, tmp_path: Path):
+    settings = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}
+    env = environment(tmp_path, **settings)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(
+        ["bash", "scripts/run_multi30k.sh"], cwd=ROOT, env=env, stdout=quiet, stderr=quiet, start_new_session=True
+    )
+    while not (tmp_path / "rope" / "checkpoint4.pt").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    done = multi30k(tmp_path, **settings)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert re.search(r"\| epochs, updates +\| 10, ", done.stdout)
+    assert re.search(r"Loaded checkpoint \S+ \(epoch [5-9] @", done.stderr) and not list(tmp_path.rglob("*.part*"))
+
+
+@pytest.fixture
+def raw(data_dir: Path) -> Path:
+    return data_dir / "multi30k"
+
+
+def fetch(work: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    script = "set -euo pipefail; source scripts/lib.sh; source data-prep/fetch_multi30k.sh; fetch_multi30k"
+    env = environment(work, **settings)
+    return subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+
+
+def test_multi30k_is_taken_from_a_server_or_a_folder_and_is_the_same(raw: Path, tmp_path: Path):
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(raw))
+    with http.server.ThreadingHTTPServer(("localhost", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = fetch(tmp_path / "server", MULTI30K_URL=f"http://localhost:{server.server_port}")
+        server.shutdown()
+    assert done.returncode == 0, done.stderr
+    assert fetch(tmp_path / "folder", MULTI30K_DIR=str(raw)).returncode == 0
+    for part, name in PARTS.items():
+        for lang in ("en", "de"):
+            expected = gzip.decompress((raw / f"{name}.{lang}.gz").read_bytes())
+            assert (tmp_path / "server" / "raw" / f"{part}.{lang}").read_bytes() == expected
+            assert (tmp_path / "folder" / "raw" / f"{part}.{lang}").read_bytes() == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda file: file.unlink(), "MULTI30K_DIR must hold train.de or train.de.gz"),
+        (lambda file: file.write_bytes(file.read_bytes()[:5000]), "is not a whole gzip file"),
+        (lambda file: file.write_bytes(gzip.compress(b"something else\n")), "has the SHA-256"),
+        (lambda file: file.write_bytes(b"<html>404</html>"), "is not a whole gzip file"),
+    ],
+)
+def test_a_file_that_is_not_multi30ks_is_named_and_not_used(raw: Path, tmp_path: Path, change, message: str):
+    shutil.copytree(raw, tmp_path / "raw30k")
+    change(tmp_path / "raw30k" / "train.de.gz")
+    done = fetch(tmp_path, MULTI30K_DIR=str(tmp_path / "raw30k"))
+    assert done.returncode != 0
+    assert message in done.stderr and "train.de" in done.stderr
+    assert not (tmp_path / "raw" / "train.de").exists()
+
+
+def test_without_network_the_error_says_what_to_do(tmp_path: Path):
+    done = fetch(tmp_path, MULTI30K_URL="http://localhost:9")
+    assert done.returncode != 0
+    assert "cannot fetch http://localhost:9/train.en.gz" in done.stderr and "MULTI30K_DIR" in done.stderr
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in ROOT.glob("scripts/*.sh") if os.access(path, os.X_OK)))
+def test_help_prints_the_header(script: str):
+    done = subprocess.run(
+        ["bash", f"scripts/{script}", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and f"Usage: bash scripts/{script}" in done.stdout
