@@ -5,6 +5,9 @@
 # Out: $WORK/NAME/{train.log,checkpoint*.pt,averaged.pt,generate-SET.log,score-SET.json}
 # Settings: TRAIN, SAVE, AVERAGE, GENERATE, TEST_SETS, SOURCE_LANG, TARGET_LANG, LOWERCASE, MOSES.
 
+# fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
+export PYTHONWARNINGS=${PYTHONWARNINGS:-ignore::FutureWarning,ignore::UserWarning,ignore::DeprecationWarning}
+
 # run_model NAME ARCHITECTURE...: the whole chain for one model, each step once; run again it continues.
 run_model() {
   local dir=$WORK/$1 index set subset
@@ -30,7 +33,7 @@ train_model() {
   fi
   log "train $dir: $*"
   # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
-  python -m fairseq_rope.tools.repair "$dir"
+  python -m fairseq_rope.tools.repair "$dir" >&2
   fairseq-train "$WORK/data-bin" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
     --user-dir "$(python -m fairseq_rope 2>/dev/null)" "$@" "${TRAIN[@]}" "${SAVE[@]}" \
     --save-dir "$dir" --log-file "$dir/train.log" >&2

@@ -30,7 +30,7 @@ esac
 
 WORK=${WORK:-$ROOT/runs/quickstart}
 setup_env "" plot
-if [[ ! -f $WORK/raw/long.de ]]; then
+if [[ ! -d $WORK/raw ]]; then
   rm -rf -- "$WORK/raw.part"
   python "$ROOT/data-prep/make_grammar_corpus.py" "$WORK/raw.part" >&2
   mv -- "$WORK/raw.part" "$WORK/raw"
