@@ -97,8 +97,10 @@ def test_training_killed_while_it_writes_is_repaired_and_resumes(trained: Traine
     resumed = train(trained.data, *options)
     # fairseq draws new batches on a resume, so losses are others; epochs and updates go on
     first = re.search(r"Loaded checkpoint \S+checkpoint_last.pt \(epoch (\d+) @ (\d+) updates\)", resumed)
-    assert first and int(first[2]) == 12 * (int(first[1]) - 1) and int(first[1]) >= 2
-    assert torch.load(tmp_path / "checkpoint_last.pt")["optimizer_history"][-1]["num_updates"] == 36
+    assert first and int(first[1]) >= 2
+    updates_an_epoch, rest = divmod(int(first[2]), int(first[1]) - 1)
+    history = torch.load(tmp_path / "checkpoint_last.pt")["optimizer_history"]
+    assert rest == 0 and history[-1]["num_updates"] == 3 * updates_an_epoch
     assert call("fairseq_rope.tools.repair", str(tmp_path)).stdout == b""
 
 
@@ -130,7 +132,8 @@ def test_guided_alignment_trains(trained: Trained, tmp_path: Path):
     (tmp_path / "bpe.align").write_text("0-0 1-1 2-2\n" * pairs)
     call(
         *("fairseq_cli.preprocess", "-s", "en", "-t", "de", "--joined-dictionary", "--align-suffix", "align"),
-        *("--srcdict", str(trained.data / "dict.en.txt"), "--trainpref", str(prefix), "--destdir", str(data)),
+        *("--srcdict", str(trained.data / "dict.en.txt"), "--trainpref", str(prefix), "--validpref", str(prefix)),
+        *("--destdir", str(data)),
     )
     log = train(
         data,
