@@ -105,8 +105,11 @@ class RotaryEmbedding:
 
     def table(self, length: int, device: torch.device) -> tuple[Tensor, Tensor]:
         """Give the cosines and sines of positions 0 .. length-1, (length, R/2) each, float32, on `device`."""
-        if length > self._cos.size(0) or device != self._cos.device:
-            self._fill(max(length, 2 * self._cos.size(0)) if length > self._cos.size(0) else self._cos.size(0), device)
+        size = self._cos.size(0)
+        if length > size:
+            size = max(length, 2 * size)  # doubled, so that decoding step by step seldom fills it anew
+        if size != self._cos.size(0) or device != self._cos.device:
+            self._fill(size, device)
         return self._cos[:length], self._sin[:length]
 
     def _fill(self, length: int, device: torch.device) -> None:
