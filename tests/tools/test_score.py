@@ -234,6 +234,7 @@ def test_a_log_cut_after_any_line_is_refused(cut: int) -> None:
         (b"\x1f\x8bnonsense", "cannot read .*file: its gzip data is truncated or corrupt"),
         (None, "cannot read .*file: there is no such file"),
     ],
+    ids=["empty", "not UTF-8", "truncated gzip", "not gzip", "missing"],  # gzip's bytes hold the time: no id for xdist
 )
 def test_a_file_that_cannot_be_read_is_named(data: bytes | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
