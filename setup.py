@@ -33,6 +33,7 @@ setup(
         "sacremoses",
         "subword-nmt",
         "sentencepiece",
+        "tensorboardX",  # fairseq's --tensorboard-logdir; without it fairseq's import prints that it is missing
         "tqdm",
     ],
     extras_require={

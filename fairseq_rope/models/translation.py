@@ -79,12 +79,12 @@ class TransformerRopeModel(TransformerModel):
 
 
 def _rotary(cfg: Any, stack: Any, side: str) -> RotaryEmbedding:
-    head_dim, rest = divmod(stack.embed_dim, stack.attention_heads)
-    if rest:
+    if stack.attention_heads < 1 or stack.embed_dim % stack.attention_heads:
         raise ValueError(
             f"--{side}-embed-dim must be a multiple of --{side}-attention-heads, "
             f"but is {stack.embed_dim} with {stack.attention_heads}"
         )
+    head_dim = stack.embed_dim // stack.attention_heads
     return rotary_embedding(head_dim, base=cfg.rope_base, fraction=cfg.rope_fraction, layout=cfg.rope_layout)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairseq.distributed import fsdp_wrap
 from fairseq.models.transformer import TransformerDecoderBase, TransformerEncoderBase
+from fairseq.modules import FairseqDropout
 from fairseq.modules.checkpoint_activations import checkpoint_wrapper
 from fairseq.modules.transformer_layer import TransformerDecoderLayerBase, TransformerEncoderLayerBase
 from torch import Tensor, nn
@@ -33,6 +34,7 @@ class RotaryEncoderLayer(TransformerEncoderLayerBase):
         """Build the layer and, where fairseq has one (0.12.2), take its attention-skipping fast path away."""
         self.rotary = rotary
         super().__init__(cfg, return_fc=return_fc)
+        _name_dropouts(self, "TransformerEncoderLayerBase")
         self.can_use_fastpath = False
         for name in _FAST_PATH_PARAMETERS:
             if name in self._parameters:
@@ -54,6 +56,7 @@ class RotaryDecoderLayer(TransformerDecoderLayerBase):
         """Build the layer; `rotary` is shared by the stack."""
         self.rotary = rotary
         super().__init__(cfg, no_encoder_attn)
+        _name_dropouts(self, "TransformerDecoderLayerBase")
 
     def build_self_attention(
         self, embed_dim: int, cfg: Any, add_bias_kv: bool = False, add_zero_attn: bool = False
@@ -75,6 +78,7 @@ class RotaryEncoder(TransformerEncoderBase):
         """Build the stack as fairseq does."""
         self.rotary = rotary
         super().__init__(cfg, dictionary, embed_tokens)
+        _name_dropouts(self, "TransformerEncoder")
 
     def build_encoder_layer(self, cfg: Any) -> nn.Module:
         """Build one layer, with activation checkpointing and sharding as configured."""
@@ -105,6 +109,7 @@ class RotaryDecoder(TransformerDecoderBase):
         """Build the stack as fairseq does."""
         self.rotary = rotary
         super().__init__(cfg, dictionary, embed_tokens, no_encoder_attn=no_encoder_attn)
+        _name_dropouts(self, "TransformerDecoder")
 
     def build_decoder_layer(self, cfg: Any, no_encoder_attn: bool = False) -> nn.Module:
         """Build one layer, with activation checkpointing and sharding as configured."""
@@ -117,7 +122,7 @@ class RotaryDecoder(TransformerDecoderBase):
 
 
 def _rotary_attention(layer: Any, embed_dim: int, num_heads: int, cfg: Any) -> RotaryMultiheadAttention:
-    return RotaryMultiheadAttention(
+    attention = RotaryMultiheadAttention(
         embed_dim,
         num_heads,
         rotary=layer.rotary,
@@ -125,6 +130,15 @@ def _rotary_attention(layer: Any, embed_dim: int, num_heads: int, cfg: Any) -> R
         q_noise=layer.quant_noise,
         qn_block_size=layer.quant_noise_block_size,
     )
+    _name_dropouts(attention, "MultiheadAttention")
+    return attention
+
+
+def _name_dropouts(module: nn.Module, name: str) -> None:
+    # --retain-dropout-modules takes class names, and users know those of fairseq's transformer
+    for child in module.children():
+        if isinstance(child, FairseqDropout):
+            child.module_name = name
 
 
 def _wrap(layer: nn.Module, cfg: Any) -> nn.Module:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from fairseq.criterions.adaptive_loss import AdaptiveLoss
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
+from fairseq.modules import FairseqDropout
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
@@ -42,6 +43,10 @@ BAD_OPTIONS = {  # the rule of each option is tested with the rotation; here tha
     "heads": (
         dict(decoder_attention_heads=5),
         "--decoder-embed-dim must be a multiple of --decoder-attention-heads, but is 24 with 5",
+    ),
+    "no heads": (
+        dict(encoder_attention_heads=0),
+        "--encoder-embed-dim must be a multiple of --encoder-attention-heads, but is 24 with 0",
     ),
 }
 
@@ -130,6 +135,15 @@ def test_left_and_right_padding_of_the_source_give_the_same():
     model = small()
     left, right = (model(**sample(left_pad)["net_input"])[0][sample()["target"].ne(PAD)] for left_pad in (True, False))
     near(left, right, TOLERANCE["padding"])
+
+
+def test_retain_dropout_modules_takes_the_names_of_the_stock_model():
+    names = [
+        {name: module.module_name for name, module in model.named_modules() if isinstance(module, FairseqDropout)}
+        for model in (small(), stock())
+    ]
+    assert names[0] == names[1]
+    assert set(names[0].values()) >= {"TransformerEncoder", "TransformerDecoder", "MultiheadAttention"}
 
 
 def test_the_length_limits_are_the_users():
