@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.textfile import Text
 
 # S- source, T- reference, H- hypothesis with its score, D- the hypothesis decoded by --tokenizer and --bpe
 _SENTENCE = re.compile(r"([STHD])-(\d+)\t(.*)", re.DOTALL)
@@ -22,8 +23,20 @@ class GenerateLog:
 
     hyps: list[str]
     refs: list[str]
+    sources: list[str]  # empty where the log has no S- lines
     decoded: bool  # D differs from H somewhere
     summary: str  # fairseq's own score, such as "BLEU4 = 37.94, ..."
+    name: str
+    hyp_numbers: list[int]  # lines of the log, counted from 1
+    ref_numbers: list[int]
+
+    def hyp_text(self) -> Text:
+        """Give the hypotheses with their places in the log."""
+        return Text(self.name, self.hyps, self.hyp_numbers)
+
+    def ref_text(self) -> Text:
+        """Give the references with their places in the log."""
+        return Text(self.name, self.refs, self.ref_numbers)
 
 
 def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
@@ -37,6 +50,7 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
         ToolError: no sentence (--quiet), no last line, or sentence numbers that are doubled, missing or incomplete.
     """
     texts: dict[str, dict[int, str]] = {kind: {} for kind in "STHD"}
+    numbers: dict[str, dict[int, int]] = {kind: {} for kind in "STHD"}
     summary = None
     for number, line in enumerate(lines, start=1):
         if match := _SENTENCE.fullmatch(line):
@@ -48,15 +62,24 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
             elif sentence in texts[kind]:
                 raise ToolError(f"{name}:{number}: {kind}-{sentence} is there twice: are these two logs in one?")
             texts[kind].setdefault(sentence, text)
+            numbers[kind].setdefault(sentence, number)
         elif match := _SUMMARY.fullmatch(line):
             summary = match[1]
     _check(texts, summary is not None, name)
     order = range(len(texts["H"]))
     hyps = [texts["H"][i] for i in order]
     # fairseq before 0.9 printed no D
-    decoded = [texts["D"].get(i, hyps[i]) for i in order]
+    scored = "D" if texts["D"] else "H"
+    decoded = [texts[scored][i] for i in order]
     return GenerateLog(
-        hyps=decoded, refs=[texts["T"][i] for i in order], decoded=decoded != hyps, summary=summary or ""
+        hyps=decoded,
+        refs=[texts["T"][i] for i in order],
+        sources=[texts["S"][i] for i in order] if texts["S"] else [],
+        decoded=decoded != hyps,
+        summary=summary or "",
+        name=name,
+        hyp_numbers=[numbers[scored][i] for i in order],
+        ref_numbers=[numbers["T"][i] for i in order],
     )
 
 

@@ -7,7 +7,7 @@ import argparse
 from pathlib import Path
 
 from fairseq_rope.tools._common import ToolError, complete_file, run
-from fairseq_rope.tools.results import model_folders
+from fairseq_rope.tools.experiment import model_folders
 from fairseq_rope.tools.train_log import TrainLog, read_train_log
 
 

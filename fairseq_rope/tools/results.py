@@ -2,72 +2,130 @@
 
     python -m fairseq_rope.tools.results runs/quickstart
 
-A model is a folder of WORK with a train.log; its scores are in score-SET.json, as tools.score --json writes them.
+A run is a folder of WORK with a train.log; its scores are in score-SET.json, as tools.score --json writes them. Runs of
+one model with several seeds (rope, rope-seed2, rope-seed3 ...) share a column: mean ± standard deviation. Below stand
+BLEU by the length of the source, and the paired bootstrap between the first model and each other one of the same seed
+on each test set that has WORK/raw/SET.LANG and hyp-SET.LANG of both, which tools.score --save-hyps writes.
 """
 
 import argparse
+import dataclasses
 import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from fairseq_rope.tools._common import ToolError, run
-from fairseq_rope.tools.train_log import read_train_log
+from fairseq_rope.tools import compare
+from fairseq_rope.tools._common import run
+from fairseq_rope.tools.checks import ALLOWED
+from fairseq_rope.tools.corpus import Settings
+from fairseq_rope.tools.experiment import Model, bucket_figures, figures, models, reports
+from fairseq_rope.tools.figure import Figure, cell
+from fairseq_rope.tools.markdown import table
+from fairseq_rope.tools.paired import Comparison
 
-
-def model_folders(work: Path) -> list[Path]:
-    """Give the folders of an experiment's models, rotary first.
-
-    Raises:
-        ToolError: there is none.
-    """
-    folders = sorted((log.parent for log in work.glob("*/train.log")), key=lambda path: (path.name != "rope", path))
-    if not folders:
-        raise ToolError(f"{work} holds no model: a model is a folder with a train.log")
-    return folders
+Rows = dict[str, dict[int, Figure]]  # name of the figure -> that of each seed that has it
 
 
-def figures(folder: Path) -> dict[str, str]:
-    """Give what is known of one model, name -> text, in the table's order."""
-    log = read_train_log(folder / "train.log")
-    last, best = log.validations[-1], min(log.validations, key=lambda validation: validation.loss)
-    rows = {
-        "parameters": f"{log.parameters:,}",
-        "epochs, updates": f"{last.epoch}, {last.updates:,}",
-        "training, minutes": f"{log.seconds / 60:.1f}",
-        "valid loss, best": f"{best.loss:.3f} (epoch {best.epoch})",
+@dataclass(frozen=True)
+class Difference:
+    """What the paired bootstrap says of two models on a test set; the baseline comes first in each comparison."""
+
+    test_set: str
+    seed: int
+    comparisons: list[Comparison]
+
+
+def rows(model: Model, figures_of: Callable[[Path], dict[str, Figure]]) -> Rows:
+    """Gather the figures of a model's runs."""
+    gathered: Rows = {}
+    for seed, folder in model.runs.items():
+        for name, figure in figures_of(folder).items():
+            gathered.setdefault(name, {})[seed] = figure
+    return gathered
+
+
+def figure_table(found: Sequence[Model], figures_of: Callable[[Path], dict[str, Figure]]) -> str:
+    """Lay out figures, a column for each model."""
+    columns = {}
+    for model in found:
+        each = rows(model, figures_of)
+        columns[model.title] = {name: cell(list(row.values()), runs=len(model.runs)) for name, row in each.items()}
+    return table(columns)
+
+
+def signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
+    """Give how each score was made, name -> signatures, which are one unless runs were scored in different ways."""
+    made: dict[str, list[str]] = {}
+    for folder in folders:
+        for report in reports(folder).values():
+            for score in report["scores"]:
+                known = made.setdefault(score["name"], [])
+                if score["signature"] not in known:
+                    known.append(score["signature"])
+    return made
+
+
+def differences(work: Path, found: Sequence[Model]) -> Iterator[Difference]:
+    """Compare the first model with each other one, the baseline, by seed and test set."""
+    model = found[0]
+    for baseline in found[1:]:
+        for seed in sorted(model.runs.keys() & baseline.runs.keys()):
+            for file in sorted(model.runs[seed].glob("hyp-*.*"), reverse=True):
+                other, reference = baseline.runs[seed] / file.name, work / "raw" / file.name.removeprefix("hyp-")
+                if other.is_file() and reference.is_file():
+                    files = {baseline.name: other, model.name: file}
+                    comparisons = compare.compare_files(files, reference, _settings_of(file))
+                    yield Difference(reference.stem, seed, comparisons)
+
+
+def _settings_of(hyps: Path) -> Settings:
+    """Say how the text of hyp-SET.LANG was scored; what was wrong with it was told, or allowed, then."""
+    report = reports(hyps.parent).get(hyps.stem.removeprefix("hyp-"), {})
+    lowercase = bool(report.get("settings", {}).get("lowercase", False))
+    return Settings(hyps.suffix.removeprefix("."), detokenised=True, lowercase=lowercase, allow=ALLOWED)
+
+
+def as_text(work: Path) -> str:
+    """Give everything to people."""
+    found = models(work)
+    folders = [folder for model in found for folder in model.runs.values()]
+    made = [f"{name}: {each}" for name, signatures_ in signatures(folders).items() for each in signatures_]
+    parts = ["\n".join([figure_table(found, figures), *made])]
+    if any(bucket_figures(folder) for folder in folders):
+        parts.append(f"BLEU by words of the source:\n\n{figure_table(found, bucket_figures)}")
+    for each in differences(work, found):
+        title = (
+            f"Paired bootstrap on {each.test_set}, seed {each.seed}, the baseline first: score (mean ± 95% interval)"
+        )
+        parts.append(f"{title}\n\n{compare.as_table(each.comparisons)}")
+    return "\n\n".join(parts)
+
+
+def as_json(work: Path) -> str:
+    """Give everything to machines: one JSON object on a line."""
+    found = models(work)
+    fields: dict[str, Any] = {
+        "figures": {model.name: _values(rows(model, figures)) for model in found},
+        "buckets": {model.name: _values(rows(model, bucket_figures)) for model in found},
+        "signatures": signatures([folder for model in found for folder in model.runs.values()]),
+        "differences": [dataclasses.asdict(each) for each in differences(work, found)],
     }
-    for path in sorted(folder.glob("score-*.json"), reverse=True):  # test before long
-        name = path.stem.removeprefix("score-")
-        for score in json.loads(path.read_text(encoding="utf-8"))["scores"]:
-            rows[f"{name}: {score['name']}"] = f"{score['value']:.2f}"
-    return rows
+    return json.dumps(fields, ensure_ascii=False)
 
 
-def signatures(folder: Path) -> dict[str, str]:
-    """Give how each score was made, name -> signature."""
-    found = {}
-    for path in folder.glob("score-*.json"):
-        for score in json.loads(path.read_text(encoding="utf-8"))["scores"]:
-            found[score["name"]] = score["signature"]
-    return found
-
-
-def table(columns: dict[str, dict[str, str]]) -> str:
-    """Lay out name -> figures as a Markdown table that also reads well on a terminal."""
-    names = list(dict.fromkeys(row for figures in columns.values() for row in figures))
-    lines = [["", *columns], *([name, *(column.get(name, "") for column in columns.values())] for name in names)]
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    lines.insert(1, ["-" * width for width in widths])
-    return "\n".join("| " + " | ".join(x.ljust(w) for x, w in zip(line, widths, strict=True)) + " |" for line in lines)
+def _values(rows: Rows) -> dict[str, dict[int, float]]:
+    return {name: {seed: figure.values[0] for seed, figure in row.items()} for name, row in rows.items()}
 
 
 def main() -> None:
     """Read the options and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
-    folders = model_folders(parser.parse_args().work)
-    print(table({folder.name: figures(folder) for folder in folders}))
-    for name, signature in signatures(folders[0]).items():
-        print(f"{name}: {signature}")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    args = parser.parse_args()
+    print(as_json(args.work) if args.json else as_text(args.work))
 
 
 if __name__ == "__main__":

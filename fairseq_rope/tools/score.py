@@ -5,7 +5,11 @@ python -m fairseq_rope.tools.score --sys hyps.tok --ref refs.tok --target-lang d
 
 BLEU4 takes the tokens as they stand, BPE and all, as fairseq-score does. For the other scores BPE is joined and Moses'
 tokenisation undone, on both sides alike; --ref-raw gives the untouched reference instead, which makes them comparable
-with those of other systems.
+with those of other systems. For German there is the compound-split BLEU of the papers too. With the source, which a log
+holds, BLEU by its length follows.
+
+Text that can't be what it is taken for is an error that names file and line: unequal numbers of lines, lines out of
+order, empty hypotheses, marks of BPE or split hyphens in raw text.
 """
 
 import argparse
@@ -15,34 +19,52 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.tools._common import ToolError, run
+from fairseq_rope.tools._common import ToolError, complete_file, run
+from fairseq_rope.tools.checks import ALLOWED, no_log_lines, same_length
+from fairseq_rope.tools.corpus import Corpus, Settings
 from fairseq_rope.tools.detokenise import BPE_KINDS
 from fairseq_rope.tools.generate_log import parse_generate_log
-from fairseq_rope.tools.report import Report, Settings, score
-from fairseq_rope.tools.textfile import read_lines
+from fairseq_rope.tools.report import Report, score
+from fairseq_rope.tools.textfile import Text, read_lines, read_text
 
 
-def score_texts(hyp_file: Path, ref_file: Path | None, settings: Settings, *, ref_raw: Path | None = None) -> Report:
+def score_texts(
+    hyp_file: Path, ref_file: Path | None, settings: Settings, *, ref_raw: Path | None = None, src: Path | None = None
+) -> Report:
     """Score a file of hypotheses against a file of references, tokenised or raw or both.
 
     Raises:
-        ToolError: a file can't be read, or line counts differ; and see `score`.
+        ToolError: a file can't be read, or line counts differ; and see `report.score`.
     """
-    hyps = read_lines(hyp_file)
-    refs = _read_references("--ref", ref_file, len(hyps), f"--sys {hyp_file}")
-    raw = _read_references("--ref-raw", ref_raw, len(hyps), f"--sys {hyp_file}")
-    return score(hyps, refs, settings, ref_raw=raw)
+    hyps = read_text(hyp_file)
+    no_log_lines(hyps)
+    refs, raw, source = (
+        _read_beside(hyps, "--sys", option, path)
+        for option, path in (("--ref", ref_file), ("--ref-raw", ref_raw), ("--src", src))
+    )
+    return score(Corpus(hyps, refs, raw, source), settings)
 
 
-def score_log(log_file: Path, settings: Settings, *, ref_raw: Path | None = None) -> Report:
+def score_log(log_file: Path, settings: Settings, *, ref_raw: Path | None = None, src: Path | None = None) -> Report:
     """Score the log of a fairseq-generate; a note tells where fairseq's own line in it says something else.
 
+    Args:
+        log_file: the log, whole.
+        settings: how to read its text.
+        ref_raw: raw references in the order of the test set.
+        src: the source in place of the log's S- lines.
+
     Raises:
-        ToolError: an unfinished log, or a file can't be read, or line counts differ; and see `score`.
+        ToolError: an unfinished log, or a file can't be read, or line counts differ; and see `report.score`.
     """
     log = parse_generate_log(read_lines(log_file), str(log_file))
-    raw = _read_references("--ref-raw", ref_raw, len(log.hyps), f"--log {log_file}")
-    report = score(log.hyps, log.refs, settings, ref_raw=raw)
+    hyps = log.hyp_text()
+    raw, source = (
+        _read_beside(hyps, "--log", option, path) for option, path in (("--ref-raw", ref_raw), ("--src", src))
+    )
+    if source is None and log.sources:
+        source = Text(log.name, log.sources)
+    report = score(Corpus(hyps, log.ref_text(), raw, source), settings)
     if log.decoded:
         report.notes.append("fairseq decoded the T and D lines of the log (--bpe, --tokenizer): D is scored, not H")
     ours = [entry.text for entry in report.scores if entry.name == "BLEU4"]
@@ -51,13 +73,25 @@ def score_log(log_file: Path, settings: Settings, *, ref_raw: Path | None = None
     return report
 
 
-def _read_references(option: str, path: Path | None, count: int, other: str) -> list[str] | None:
+def _read_beside(hyps: Text, hyps_option: str, option: str, path: Path | None) -> Text | None:
     if path is None:
         return None
-    lines = read_lines(path)
-    if len(lines) != count:
-        raise ToolError(f"{option} {path} has {len(lines)} lines, but {other} has {count}")
-    return lines
+    text = read_text(path)
+    no_log_lines(text)
+    same_length(hyps, text, options=(hyps_option, option))
+    return text
+
+
+def write_hypotheses(report: Report, path: Path) -> None:
+    """Write what the detokenised scores were measured on, a sentence a line, for other scorers.
+
+    Raises:
+        ToolError: the report has no such scores, or the file can't be written.
+    """
+    if report.raw_hyps is None:
+        raise ToolError("--save-hyps needs --target-lang, the language by which the hypotheses are detokenised")
+    with complete_file(path) as part:
+        part.write_bytes("".join(f"{line}\n" for line in report.raw_hyps).encode())
 
 
 def as_table(report: Report) -> str:
@@ -65,6 +99,10 @@ def as_table(report: Report) -> str:
     lines = [f"{report.sentences} sentences"]
     for entry in report.scores:
         lines += [entry.text, f"    {entry.signature}"]
+    if report.buckets:
+        lines.append("BLEU by words of the source:")
+    for bucket in report.buckets:
+        lines.append(f"    {bucket.words:5} in {bucket.sentences} sentences: {bucket.score.text}")
     return "\n".join(lines + [f"note: {note}" for note in report.notes])
 
 
@@ -72,6 +110,7 @@ def as_json(report: Report) -> str:
     """Give the report to machines: one JSON object on a line."""
     versions = {name: version(name) for name in ("sacrebleu", "sacremoses")}
     fields: dict[str, Any] = {**dataclasses.asdict(report), "versions": versions}
+    del fields["raw_hyps"]
     return json.dumps(fields, ensure_ascii=False)
 
 
@@ -82,13 +121,16 @@ def main() -> None:
         raise ToolError("--log excludes --sys and --ref: a log holds both")
     if args.log is None and (args.sys is None or (args.ref is None and args.ref_raw is None)):
         raise ToolError("give --log, or --sys with --ref or --ref-raw or both")
-    if [args.log, args.sys, args.ref, args.ref_raw].count(Path("-")) > 1:
+    if [args.log, args.sys, args.ref, args.ref_raw, args.src].count(Path("-")) > 1:
         raise ToolError("only one file can be -, stdin")
+    args.allow = tuple(args.allow)
     settings = Settings(**{field.name: getattr(args, field.name) for field in dataclasses.fields(Settings)})
     if args.log is not None:
-        report = score_log(args.log, settings, ref_raw=args.ref_raw)
+        report = score_log(args.log, settings, ref_raw=args.ref_raw, src=args.src)
     else:
-        report = score_texts(args.sys, args.ref, settings, ref_raw=args.ref_raw)
+        report = score_texts(args.sys, args.ref, settings, ref_raw=args.ref_raw, src=args.src)
+    if args.save_hyps is not None:
+        write_hypotheses(report, args.save_hyps)
     print(as_json(report) if args.json else as_table(report))
 
 
@@ -101,6 +143,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--ref", "-r", type=Path, metavar="FILE", help="references, in the same form as the hypotheses")
     add("--log", type=Path, metavar="FILE", help="a log of fairseq-generate, in place of --sys and --ref")
     add("--ref-raw", type=Path, metavar="FILE", help="raw references, for the detokenised scores")
+    add("--src", type=Path, metavar="FILE", help="source, raw or tokenised, for BLEU by its length; a log has its own")
     add("--target-lang", "-t", default="", metavar="LANG", help="detokenise by this language's rules, such as de")
     add(
         *("--post-process", "--remove-bpe"),
@@ -113,6 +156,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--detokenised", "--detokenized", action="store_true", help="the text is raw already: no BLEU4")
     add("--lowercase", action="store_true", help="score lower-cased text; the signatures say so")
+    add(
+        "--allow",
+        action="append",
+        default=[],
+        choices=ALLOWED,
+        help="score in spite of: empty hypotheses, marks of BPE left in raw text, lines out of order; can be repeated",
+    )
+    add("--save-hyps", type=Path, metavar="FILE", help="write the detokenised hypotheses, for other scorers")
     add("--json", action="store_true", help="print one JSON object")
     return parser
 

@@ -3,11 +3,37 @@
 import gzip
 import sys
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from fairseq_rope.tools._common import ToolError
 
 _GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class Text:
+    """Sentences, and where each of them stands, for messages.
+
+    Args:
+        name: the file's, or what the lines are where there is no file.
+        lines: one sentence each, without line ends.
+        numbers: the line in the file of each sentence, counted from 1; empty where the sentences are all of its lines.
+    """
+
+    name: str
+    lines: list[str]
+    numbers: Sequence[int] = ()
+
+    def place(self, index: int) -> str:
+        """Give file and line of the sentence `index`, counted from 0."""
+        return f"{self.name}:{self.numbers[index] if self.numbers else index + 1}"
+
+
+def read_text(path: Path) -> Text:
+    """Read a file, or stdin for `-`, as `read_lines` does, and keep its name."""
+    return Text("stdin" if path == Path("-") else str(path), read_lines(path))
 
 
 def read_lines(path: Path) -> list[str]:

@@ -1,14 +1,22 @@
 """The table and the picture of an experiment, and the log that both are read from."""
 
 import json
+import statistics
+import sys
 from pathlib import Path
 
 import pytest
 
+from fairseq_rope.tools import results as tool
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.compare import as_table, compare_files
+from fairseq_rope.tools.corpus import Settings
+from fairseq_rope.tools.experiment import figures, model_folders, models
+from fairseq_rope.tools.figure import Figure, cell
 from fairseq_rope.tools.plot import draw
-from fairseq_rope.tools.results import figures, model_folders, table
+from fairseq_rope.tools.results import figure_table
 from fairseq_rope.tools.train_log import Validation, read_train_log
+from tests.tools.corpora import sentences, system, write
 
 LOG = """num. shared model params: 2,568,192 (num. trained: 2,568,192)
 epoch 001 | valid on 'valid' subset | loss 9.5 | nll_loss 8.9 | ppl 477 | bsz 168 | num_updates 124
@@ -20,14 +28,29 @@ epoch 002 | loss 9.2 | nll_loss 8.9 | num_updates 248 | train_wall 60 | wall 150
 """
 
 
+def add_run(work: Path, name: str, *, bleu4: float | None = None, loss: str = "8.25", buckets: bool = False) -> Path:
+    """Make the folder of a run; with its score of the set `test` if `bleu4` is given."""
+    folder = work / name
+    folder.mkdir()
+    (folder / "train.log").write_text(LOG.replace("loss 8.25", f"loss {loss}"))
+    if bleu4 is not None:
+        score = {"name": "BLEU4", "value": bleu4, "text": f"BLEU4 = {bleu4:.2f}", "signature": "tok:as-is"}
+        report = {"scores": [score], "settings": {"lowercase": True}}
+        if buckets:
+            report["buckets"] = [{"words": "11-20", "sentences": 7, "score": {**score, "name": "BLEU"}}]
+        (folder / "score-test.json").write_text(json.dumps(report))
+    return folder
+
+
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    for name in ("sinusoidal", "rope"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "train.log").write_text(LOG)
-    score = {"name": "BLEU4", "value": 41.234, "text": "BLEU4 = 41.23", "signature": "tok:as-is"}
-    (tmp_path / "rope" / "score-test.json").write_text(json.dumps({"scores": [score]}))
+    add_run(tmp_path, "sinusoidal")
+    add_run(tmp_path, "rope", bleu4=41.234)
     return tmp_path
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def test_a_log_gives_each_validation_as_it_last_was(work: Path):
@@ -37,11 +60,129 @@ def test_a_log_gives_each_validation_as_it_last_was(work: Path):
 
 
 def test_the_table_has_a_column_a_model_rotary_first(work: Path):
-    folders = model_folders(work)
-    lines = table({folder.name: figures(folder) for folder in folders}).splitlines()
-    assert [cell.strip() for cell in lines[0].strip("|").split("|")] == ["", "rope", "sinusoidal"]
-    assert [cell.strip() for cell in lines[-1].strip("|").split("|")] == ["test: BLEU4", "41.23", ""]
+    lines = figure_table(models(work), figures).splitlines()
+    assert [cells(line) for line in lines if "---" not in line] == [
+        ["", "rope", "sinusoidal"],
+        ["parameters", "2,568,192", "2,568,192"],
+        ["epochs, updates", "2, 248", "2, 248"],
+        ["training, minutes", "2.5", "2.5"],
+        ["valid loss, best", "8.250 (epoch 2)", "8.250 (epoch 2)"],
+        ["test: BLEU4", "41.23", ""],
+    ]
     assert len({len(line) for line in lines}) == 1
+
+
+def test_without_seeds_source_or_hypotheses_there_are_the_table_and_the_signatures_only(work: Path):
+    assert tool.as_text(work) == f"{figure_table(models(work), figures)}\nBLEU4: tok:as-is"
+
+
+def test_seeds_of_a_model_share_a_column_with_mean_and_deviation(work: Path):
+    scores = [41.234, 40.5, 42.0]
+    add_run(work, "rope-seed3", bleu4=scores[2], loss="8.75")
+    add_run(work, "rope-seed2", bleu4=scores[1])
+    add_run(work, "sinusoidal-seed2", bleu4=39.0)
+    rows = {cells(line)[0]: cells(line)[1:] for line in figure_table(models(work), figures).splitlines()}
+    assert rows[""] == ["rope (3 seeds)", "sinusoidal (2 seeds)"]
+    assert rows["parameters"] == ["2,568,192"] * 2
+    assert rows["test: BLEU4"] == [f"41.24 ± {statistics.stdev(scores):.2f}", "39.00 (1 of 2)"]
+    losses = [8.25, 8.25, 8.75]
+    spread = f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}"
+    assert rows["valid loss, best"] == [f"{spread} (epoch 2)", "8.250 (epoch 2)"]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([(4, 800)], "4, 800"),
+        ([(4, 800), (4, 800)], "4, 800"),
+        ([(4, 1000), (4, 1200), (4, 1400)], "4, 1,200 ± 200"),
+    ],
+    ids=["one run", "equal runs", "runs that differ"],
+)
+def test_only_numbers_that_differ_have_a_deviation(values: list[tuple[float, ...]], text: str):
+    each = [Figure(numbers, "{}, {}", (".0f", ",.0f")) for numbers in values]
+    assert cell(each, runs=len(each)) == text
+
+
+def test_buckets_are_a_table_of_their_own(work: Path):
+    add_run(work, "rope-seed2", bleu4=41.0, buckets=True)
+    add_run(work, "rope-seed3", bleu4=42.0, buckets=True)
+    _, table = tool.as_text(work).split("\n\nBLEU by words of the source:\n\n")
+    row = cells(table.splitlines()[2])
+    assert row == ["test: 11-20 words, 7 sentences", f"41.50 ± {0.5 * 2**0.5:.2f} (2 of 3)", ""]
+
+
+def test_scores_made_in_different_ways_have_all_their_signatures(work: Path):
+    folder = add_run(work, "rope-seed2", bleu4=41.0)
+    path = folder / "score-test.json"
+    path.write_text(path.read_text().replace("tok:as-is", "tok:other"))
+    assert tool.as_text(work).splitlines()[-2:] == ["BLEU4: tok:as-is", "BLEU4: tok:other"]
+
+
+def add_hypotheses(work: Path) -> list[str]:
+    refs = sentences(20, seed=1)
+    (work / "raw").mkdir()
+    write(work / "raw" / "test.2016.de", refs)
+    for seed, name in enumerate(("rope", "sinusoidal", "rope-seed2", "sinusoidal-seed2", "rope-seed3")):
+        write(work / name / "hyp-test.2016.de", system(refs, errors=0.3, seed=seed))
+    return refs
+
+
+def test_models_of_the_same_seed_are_compared_with_the_baseline_first(work: Path):
+    for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3"):
+        add_run(work, name)
+    assert "Paired" not in tool.as_text(work)
+    add_hypotheses(work)
+    for name in ("rope", "rope-seed2"):
+        report = {"scores": [], "settings": {"lowercase": name == "rope"}}
+        (work / name / "score-test.2016.json").write_text(json.dumps(report))
+    _, *parts = tool.as_text(work).split("\n\nPaired bootstrap on test.2016, seed ")
+    assert len(parts) == 2  # the third seed has one model only
+    for seed, folders in enumerate((("sinusoidal", "rope"), ("sinusoidal-seed2", "rope-seed2")), start=1):
+        names = ("sinusoidal", "rope")
+        files = {name: work / folder / "hyp-test.2016.de" for name, folder in zip(names, folders, strict=True)}
+        settings = Settings("de", detokenised=True, lowercase=seed == 1)
+        expected = as_table(compare_files(files, work / "raw" / "test.2016.de", settings))
+        assert parts[seed - 1] == f"{seed}, the baseline first: score (mean ± 95% interval)\n\n{expected}"
+        assert ("case:lc" in expected) == (seed == 1) and "compound-split BLEU: " in expected
+
+
+def test_what_was_allowed_when_it_was_scored_is_compared(work: Path):
+    for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3"):
+        add_run(work, name)
+    refs = add_hypotheses(work)
+    write(work / "rope" / "hyp-test.2016.de", ["", *refs[1:]])
+    assert "seed 1, the baseline first" in tool.as_text(work)
+
+
+def test_everything_is_there_for_machines_by_seed(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3"):
+        add_run(work, name, bleu4=40.0, buckets=True)
+    add_hypotheses(work)
+    monkeypatch.setattr(sys, "argv", ["results", str(work), "--json"])
+    tool.main()
+    report = json.loads(capsys.readouterr().out)
+    assert report["figures"]["rope"]["test: BLEU4"] == {"1": 41.234, "2": 40.0, "3": 40.0}
+    assert report["figures"]["sinusoidal"]["test: BLEU4"] == {"2": 40.0}
+    assert report["buckets"]["rope"]["test: 11-20 words, 7 sentences"] == {"2": 40.0, "3": 40.0}
+    assert report["signatures"] == {"BLEU4": ["tok:as-is"]}
+    assert [(each["test_set"], each["seed"]) for each in report["differences"]] == [("test.2016", 1), ("test.2016", 2)]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda work: (work / "rope" / "score-test.json").write_text("{\n"), "score-test.json:2: not what tools.score"),
+        (lambda work: add_run(work, "rope-seed1"), "are the same model and seed"),
+    ],
+    ids=["broken score", "same seed twice"],
+)
+def test_a_folder_that_is_no_experiment_is_named(work: Path, change, message: str):
+    change(work)
+    with pytest.raises(ToolError, match=message):
+        tool.as_text(work)
 
 
 def test_the_picture_is_a_png(work: Path):

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from fairseq_rope.tools import score as tool
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.corpus import Corpus, Settings
 from fairseq_rope.tools.detokenise import bpe_kind, detokenise, join_bpe
 from fairseq_rope.tools.generate_log import parse_generate_log
 from fairseq_rope.tools.metrics import fairseq_bleu
-from fairseq_rope.tools.report import Settings, score
-from fairseq_rope.tools.textfile import read_lines
+from fairseq_rope.tools.report import Report, score
+from fairseq_rope.tools.textfile import Text, read_lines
 
 HYPS = [
     "der Mann sieht den klein@@ en Hund , den er gest@@ ern kauf@@ te .",
@@ -61,11 +62,17 @@ def write(path: Path, lines: list[str]) -> Path:
     return path
 
 
+def report_of(hyps: list[str], refs: list[str] | None, ref_raw: list[str] | None = None, **how: object) -> Report:
+    """Score lists of sentences; HYPS holds an empty one, which must be allowed."""
+    texts = (None if lines is None else Text(name, lines) for name, lines in (("refs", refs), ("raw", ref_raw)))
+    settings = Settings(**{"allow": ("empty",), **how})  # type: ignore[arg-type]
+    return score(Corpus(Text("hyps", hyps), *texts), settings)
+
+
 def scores_of(
     hyps: list[str], refs: list[str] | None, ref_raw: list[str] | None = None, **how: object
 ) -> dict[str, str]:
-    report = score(hyps, refs, Settings(**how), ref_raw=ref_raw)  # type: ignore[arg-type]
-    return {entry.name: entry.text for entry in report.scores}
+    return {entry.name: entry.text for entry in report_of(hyps, refs, ref_raw, **how).scores}
 
 
 WORDS = ["a", "b", "c", "d@@", "\u00e4", "A"]
@@ -105,10 +112,10 @@ def test_detokenised_scores_are_sacrebleus_with_its_signatures() -> None:
     raw = [detokenise(join_bpe(lines, "subword_nmt"), "de") for lines in (HYPS, REFS)]
     bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
     expected = [bleu.corpus_score(raw[0], [raw[1]]), chrf.corpus_score(raw[0], [raw[1]])]
-    report = score(HYPS, REFS, Settings(target_lang="de"))
-    assert [entry.text for entry in report.scores[2:]] == [str(entry) for entry in expected]
-    assert [entry.value for entry in report.scores[2:]] == [entry.score for entry in expected]
-    assert [entry.signature for entry in report.scores[2:]] == [str(m.get_signature()) for m in (bleu, chrf)]
+    report = report_of(HYPS, REFS, target_lang="de")
+    assert [entry.text for entry in report.scores[2:4]] == [str(entry) for entry in expected]
+    assert [entry.value for entry in report.scores[2:4]] == [entry.score for entry in expected]
+    assert [entry.signature for entry in report.scores[2:4]] == [str(m.get_signature()) for m in (bleu, chrf)]
 
 
 def test_a_raw_reference_replaces_the_tokenised_one_in_detokenised_scores_only() -> None:
@@ -116,7 +123,7 @@ def test_a_raw_reference_replaces_the_tokenised_one_in_detokenised_scores_only()
     scores = scores_of(HYPS, REFS, raw, target_lang="de")
     assert scores["BLEU4"] == fairseq_bleu(HYPS, REFS).text
     assert scores["BLEU"].startswith("BLEU = 100.00") and scores["chrF2"] == "chrF2 = 100.00"
-    assert set(scores_of(HYPS, None, raw, target_lang="de")) == {"BLEU", "chrF2"}
+    assert set(scores_of(HYPS, None, raw, target_lang="de")) == {"BLEU", "chrF2", "compound-split BLEU"}
 
 
 def test_detokenised_text_is_scored_as_it_stands() -> None:
@@ -128,8 +135,8 @@ def test_detokenised_text_is_scored_as_it_stands() -> None:
 
 
 def test_lower_case_is_scored_everywhere_and_told() -> None:
-    report = score(["Das Haus ist GROSS ."], ["das haus IST gross ."], Settings(target_lang="de", lowercase=True))
-    assert [round(entry.value, 6) for entry in report.scores] == [100.0] * 3
+    report = report_of(["Das Haus ist GROSS ."], ["das haus IST gross ."], target_lang="de", lowercase=True)
+    assert [round(entry.value, 6) for entry in report.scores] == [100.0] * 4
     assert all("case:lc" in entry.signature for entry in report.scores)
 
 
@@ -155,8 +162,8 @@ def test_settings_that_do_not_fit_are_refused(how: dict[str, object], message: s
 
 
 def test_what_is_left_out_is_said() -> None:
-    assert "they need --target-lang" in score(HYPS, REFS, Settings()).notes[0]
-    assert "hold 1 unknown words" in score(HYPS, REFS, Settings(target_lang="de")).notes[0]
+    assert "they need --target-lang" in report_of(HYPS, REFS).notes[1]
+    assert "hold 1 unknown words" in report_of(HYPS, REFS, target_lang="de").notes[-1]
 
 
 def test_a_log_is_read_in_the_order_of_its_numbers() -> None:
@@ -182,7 +189,7 @@ def test_a_decoded_log_is_scored_on_what_fairseq_scored(tmp_path: Path) -> None:
     raw_hyps, raw_refs = detokenise(hyps, "de"), detokenise(refs, "de")
     theirs = fairseq_bleu(raw_hyps, raw_refs).text
     path = write(tmp_path / "log", log_lines(hyps, raw_refs, decoded=raw_hyps, last=theirs))
-    report = tool.score_log(path, Settings())
+    report = tool.score_log(path, Settings(allow=("empty",)))
     assert report.scores[0].text == theirs
     assert any("D is scored, not H" in note for note in report.notes)
     assert not any("differs" in note for note in report.notes)
@@ -190,7 +197,7 @@ def test_a_decoded_log_is_scored_on_what_fairseq_scored(tmp_path: Path) -> None:
 
 def test_a_log_whose_own_score_is_another_says_so(tmp_path: Path) -> None:
     path = write(tmp_path / "log", log_lines(HYPS, REFS, last="BLEU4 = 99.00, 1.0/1.0/1.0/1.0 (BP=1.000)"))
-    assert "BLEU4 = 99.00" in tool.score_log(path, Settings()).notes[-1]
+    assert "BLEU4 = 99.00" in tool.score_log(path, Settings(allow=("empty",))).notes[-1]
 
 
 def without(*starts: str) -> list[str]:
@@ -298,7 +305,7 @@ def command(*options: object, text: str = "") -> subprocess.CompletedProcess[str
 
 def test_the_command_prints_what_fairseq_score_prints(tmp_path: Path) -> None:
     files = ["--sys", write(tmp_path / "sys", HYPS), "--ref", write(tmp_path / "ref", REFS)]
-    ours = command(*files, "--target-lang", "de")
+    ours = command(*files, "--target-lang", "de", "--allow", "empty")
     theirs = subprocess.run(
         [sys.executable, "-m", "fairseq_cli.score", *map(str, files)], capture_output=True, text=True, check=True
     )
@@ -309,10 +316,11 @@ def test_the_command_prints_what_fairseq_score_prints(tmp_path: Path) -> None:
 
 
 def test_the_command_reads_a_log_from_stdin_and_prints_json() -> None:
-    done = command("--log", "-", "--json", "-t", "de", text="\n".join(log_lines(HYPS, REFS)))
+    done = command("--log", "-", "--json", "-t", "de", "--allow", "empty", text="\n".join(log_lines(HYPS, REFS)))
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
-    assert [entry["name"] for entry in report["scores"]] == ["BLEU4", "BLEU4 without BPE", "BLEU", "chrF2"]
+    names = ["BLEU4", "BLEU4 without BPE", "BLEU", "chrF2", "compound-split BLEU"]
+    assert [entry["name"] for entry in report["scores"]] == names
     assert report["scores"][0]["text"] == fairseq_bleu(HYPS, REFS).text
     assert report["sentences"] == 5 and set(report["versions"]) == {"sacrebleu", "sacremoses"}
 
