@@ -56,8 +56,8 @@ def test_bleu_and_chrf_are_those_of_sacrebleus_command(
     more = ["--lowercase", "--chrf-lowercase"] if options else []
     theirs = sacrebleus(folder, "-m", "bleu", "chrf", *more)
     assert [metric["metric"] for metric in ours] == ["BLEU", "chrF2"]
-    for system, figures in enumerate(theirs):
-        assert figures == [as_sacrebleu(metric["results"][system]) for metric in ours]
+    for row, figures in enumerate(theirs):
+        assert figures == [as_sacrebleu(metric["results"][row]) for metric in ours]
     names = [str(folder / name) for name in SYSTEMS]
     assert [result["system"] for result in ours[0]["results"]] == names
     assert ours[0]["results"][0]["p_value"] is None and ours[0]["results"][2]["p_value"] < 0.05
