@@ -11,11 +11,12 @@ from fairseq_rope.tools import score as tool
 from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.buckets import length_buckets
 from fairseq_rope.tools.corpus import Settings
+from fairseq_rope.tools.detokenise import detokenise
 from fairseq_rope.tools.metrics import sacre_bleu
 from tests.tools.corpora import sacrebleu_command, sentences, system, write
 
 REFS = sentences(60, seed=5, words=70)
-HYPS = system(REFS, errors=0.4, seed=6)
+HYPS = [line.split(maxsplit=2)[2] for line in system(REFS, errors=0.3, seed=6)]
 NAMES = {"1-10": (0, 10), "11-20": (11, 20), "21-30": (21, 30), "31-40": (31, 40), "41-50": (41, 50), "51+": (51, 999)}
 
 
@@ -58,10 +59,15 @@ def log_of(lengths: list[int]) -> list[str]:
     return [*lines, "Generate test with beam=5: no score"]
 
 
+def detokenised(hyps: list[str], refs: list[str]) -> tuple[list[str], list[list[str]]]:
+    return detokenise(hyps, "de"), [detokenise(refs, "de")]
+
+
 def test_a_log_has_its_own_source_and_src_replaces_it(tmp_path: Path) -> None:
     log = write(tmp_path / "log", log_of([3, 14, 15]))
     report = tool.score_log(log, Settings(target_lang="de"))
     assert [(bucket.words, bucket.sentences) for bucket in report.buckets] == [("1-10", 1), ("11-20", 2)]
+    assert report.buckets[1].score.text == str(sacrebleu.corpus_bleu(*detokenised(HYPS[1:3], REFS[1:3])))
     source = write(tmp_path / "src", ["w " * 60, "w", "w"])
     report = tool.score_log(log, Settings(target_lang="de"), src=source)
     assert [(bucket.words, bucket.sentences) for bucket in report.buckets] == [("1-10", 2), ("51+", 1)]
@@ -100,6 +106,8 @@ def test_hypotheses_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch:
         run_score(monkeypatch, "--sys", bad, "--ref-raw", raw, "-t", "de", "--save-hyps", out)
     with pytest.raises(ToolError, match="--save-hyps needs --target-lang"):
         run_score(monkeypatch, "--sys", raw, "--ref", raw, "--save-hyps", out)
+    with pytest.raises(ToolError, match="there is no folder"):
+        run_score(monkeypatch, "--sys", raw, "--ref-raw", raw, "-t", "de", "--save-hyps", tmp_path / "none" / "out")
     assert out.read_text() == "what stood there\n" and {path.name for path in tmp_path.iterdir()} == {
         "out",
         "raw",

@@ -101,6 +101,7 @@ def test_there_is_no_smoothing() -> None:
 
 def test_moses_follows_the_rules_of_the_language() -> None:
     assert moses_tokens(["Am 12. Mai, z.B. hier."], "de") == ["Am 12. Mai , z.B. hier ."]
+    assert moses_tokens(["a-b & [c's]"], "de") == ["a-b & [ c ' s ]"]
     assert moses_tokens(["d'un"], "fr") != moses_tokens(["d'un"], "de")
 
 

@@ -68,6 +68,19 @@ def test_one_sentence_for_all_is_in_order() -> None:
     assert misplaced_lines([""] * len(REFS), REFS) == []
 
 
+def test_phrases_that_a_system_keeps_repeating_say_nothing() -> None:
+    first, second = REFS[:2]
+    hyps = [f"{second} x", f"{first} y", f"{second} z", f"{first} w", *REFS[4:]]
+    assert misplaced_lines(hyps, REFS) == []
+    assert len(misplaced_lines([f"{second} x", f"{first} y", *REFS[2:]], REFS)) == 2
+
+
+def test_a_line_that_may_belong_to_two_others_belongs_to_none() -> None:
+    refs = ["one two three", "four five six", "seven eight nine"]
+    assert misplaced_lines(["four five six seven eight nine", refs[0], "x"], refs) == []
+    assert len(misplaced_lines(["four five six seven eight", refs[0], "x"], refs)) == 2
+
+
 def test_sentences_that_are_there_twice_may_change_places() -> None:
     refs, lines = REFS * 2, GOOD * 2
     assert misplaced_lines(GOOD + GOOD[::-1], REFS + REFS[::-1]) == []

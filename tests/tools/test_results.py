@@ -81,13 +81,14 @@ def test_seeds_of_a_model_share_a_column_with_mean_and_deviation(work: Path):
     add_run(work, "rope-seed3", bleu4=scores[2], loss="8.75")
     add_run(work, "rope-seed2", bleu4=scores[1])
     add_run(work, "sinusoidal-seed2", bleu4=39.0)
+    add_run(work, "learned")
     rows = {cells(line)[0]: cells(line)[1:] for line in figure_table(models(work), figures).splitlines()}
-    assert rows[""] == ["rope (3 seeds)", "sinusoidal (2 seeds)"]
-    assert rows["parameters"] == ["2,568,192"] * 2
-    assert rows["test: BLEU4"] == [f"41.24 ± {statistics.stdev(scores):.2f}", "39.00 (1 of 2)"]
+    assert rows[""] == ["rope (3 seeds)", "learned", "sinusoidal (2 seeds)"]
+    assert rows["parameters"] == ["2,568,192"] * 3
+    assert rows["test: BLEU4"] == [f"41.24 ± {statistics.stdev(scores):.2f}", "", "39.00 (1 of 2)"]
     losses = [8.25, 8.25, 8.75]
     spread = f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}"
-    assert rows["valid loss, best"] == [f"{spread} (epoch 2)", "8.250 (epoch 2)"]
+    assert rows["valid loss, best"] == [f"{spread} (epoch 2)", "8.250 (epoch 2)", "8.250 (epoch 2)"]
 
 
 @pytest.mark.parametrize(
@@ -145,6 +146,8 @@ def test_models_of_the_same_seed_are_compared_with_the_baseline_first(work: Path
         expected = as_table(compare_files(files, work / "raw" / "test.2016.de", settings))
         assert parts[seed - 1] == f"{seed}, the baseline first: score (mean ± 95% interval)\n\n{expected}"
         assert ("case:lc" in expected) == (seed == 1) and "compound-split BLEU: " in expected
+    (work / "raw" / "test.2016.de").unlink()
+    assert "Paired" not in tool.as_text(work)
 
 
 def test_what_was_allowed_when_it_was_scored_is_compared(work: Path):
@@ -161,10 +164,12 @@ def test_everything_is_there_for_machines_by_seed(
     for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3"):
         add_run(work, name, bleu4=40.0, buckets=True)
     add_hypotheses(work)
+    add_run(work, "rope-seed10", bleu4=39.0)
     monkeypatch.setattr(sys, "argv", ["results", str(work), "--json"])
     tool.main()
     report = json.loads(capsys.readouterr().out)
-    assert report["figures"]["rope"]["test: BLEU4"] == {"1": 41.234, "2": 40.0, "3": 40.0}
+    assert report["figures"]["rope"]["test: BLEU4"] == {"1": 41.234, "2": 40.0, "3": 40.0, "10": 39.0}
+    assert list(report["figures"]["rope"]["test: BLEU4"]) == ["1", "2", "3", "10"]
     assert report["figures"]["sinusoidal"]["test: BLEU4"] == {"2": 40.0}
     assert report["buckets"]["rope"]["test: 11-20 words, 7 sentences"] == {"2": 40.0, "3": 40.0}
     assert report["signatures"] == {"BLEU4": ["tok:as-is"]}
