@@ -55,7 +55,8 @@ generate() { # CHECKPOINT SUBSET
 }
 
 score_log() { # LOG REFERENCE
-  local options=(--log "$1" --target-lang "$TARGET_LANG" --json)
+  # a model that has learnt little translates nothing now and then: the results say so
+  local options=(--log "$1" --target-lang "$TARGET_LANG" --allow empty --json)
   [[ ! -f $2 ]] || options+=(--ref-raw "$2")
   [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
   python -m fairseq_rope.tools.score "${options[@]}"

@@ -67,6 +67,12 @@ def signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
     return made
 
 
+def allowed(folder: Path) -> list[str]:
+    """Give what was wrong with a run's hypotheses and scored nevertheless, a line each."""
+    notes = ((name, note) for name, report in reports(folder).items() for note in report.get("notes", []))
+    return [f"note on {name} of {folder.name}: {note}" for name, note in notes if note.startswith("--allow")]
+
+
 def differences(work: Path, found: Sequence[Model]) -> Iterator[Difference]:
     """Compare the first model with each other one, the baseline, by seed and test set."""
     model = found[0]
@@ -92,7 +98,8 @@ def as_text(work: Path) -> str:
     found = models(work)
     folders = [folder for model in found for folder in model.runs.values()]
     made = [f"{name}: {each}" for name, signatures_ in signatures(folders).items() for each in signatures_]
-    parts = ["\n".join([figure_table(found, figures), *made])]
+    notes = [note for folder in folders for note in allowed(folder)]
+    parts = ["\n".join([figure_table(found, figures), *made, *notes])]
     if any(bucket_figures(folder) for folder in folders):
         parts.append(f"BLEU by words of the source:\n\n{figure_table(found, bucket_figures)}")
     for each in differences(work, found):
@@ -106,10 +113,12 @@ def as_text(work: Path) -> str:
 def as_json(work: Path) -> str:
     """Give everything to machines: one JSON object on a line."""
     found = models(work)
+    folders = [folder for model in found for folder in model.runs.values()]
     fields: dict[str, Any] = {
         "figures": {model.name: _values(rows(model, figures)) for model in found},
         "buckets": {model.name: _values(rows(model, bucket_figures)) for model in found},
-        "signatures": signatures([folder for model in found for folder in model.runs.values()]),
+        "signatures": signatures(folders),
+        "notes": [note for folder in folders for note in allowed(folder)],
         "differences": [dataclasses.asdict(each) for each in differences(work, found)],
     }
     return json.dumps(fields, ensure_ascii=False)

@@ -120,6 +120,14 @@ def test_scores_made_in_different_ways_have_all_their_signatures(work: Path):
     assert tool.as_text(work).splitlines()[-2:] == ["BLEU4: tok:as-is", "BLEU4: tok:other"]
 
 
+def test_what_was_scored_in_spite_of_a_breach_is_told(work: Path):
+    notes = ["no detokenised BLEU", "--allow empty: 9 of 50 lines"]
+    (work / "rope" / "score-test.json").write_text(json.dumps({"scores": [], "notes": notes}))
+    line = "note on test of rope: --allow empty: 9 of 50 lines"
+    assert tool.as_text(work).splitlines()[-1] == line
+    assert json.loads(tool.as_json(work))["notes"] == [line]
+
+
 def add_hypotheses(work: Path) -> list[str]:
     refs = sentences(20, seed=1)
     (work / "raw").mkdir()
