@@ -1,68 +1,62 @@
-"""Tokenise raw text with Moses rules, line by line, from stdin to stdout, on all cores.
+"""Make raw text ready for BPE, line by line, on all cores: normalise, lower-case and tokenise with the Moses rules.
 
 The tokeniser is fairseq's `--tokenizer moses` with its options and defaults (dashes split, characters escaped), so that
-training text and what fairseq-interactive or tools.translate make of new text are the same. One line comes out
-for each that goes in.
+training text and what fairseq-interactive or tools.translate make of new text are the same; tools.translate has
+`--normalise` and `--lowercase` too. One line comes out for each that goes in.
 
-    python data-prep/tokenise.py --lang de <train.de >train.tok.de
+    python data-prep/tokenise.py --lang de train.de >train.tok.de
+    python data-prep/tokenise.py --lang de --normalise --tokenizer none <train.de >train.norm.de   # for sentencepiece
 """
 
 import argparse
 import functools
-import multiprocessing
-import os
-import sys
-from collections.abc import Iterator
 
-from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig
-
-LINES_A_TASK = 500
+from parallel_lines import LineFunction, add_arguments, filter_file
+from sacremoses import MosesTokenizer
+from textio import run
 
 
-def tokenise(line: str, *, tokenizer: MosesTokenizer, lowercase: bool) -> str:
-    """Tokenise one line; what Unicode or Python calls a line break inside it becomes a space."""
-    line = " ".join(line.split())
-    return tokenizer.encode(line.lower() if lowercase else line)
+def line_function(options: argparse.Namespace) -> LineFunction:
+    """Choose what happens to each line."""
+    normalise: LineFunction = str
+    tokenise: LineFunction = str
+    if options.normalise:
+        # imported only here, because the package loads torch
+        from fairseq_rope.tools.normalise import normaliser
 
+        normalise = normaliser(options.lang)
+    if options.tokenizer == "moses":
+        tokenise = functools.partial(
+            MosesTokenizer(options.lang).tokenize,
+            return_str=True,
+            aggressive_dash_splits=not options.moses_no_dash_splits,
+            escape=not options.moses_no_escape,
+        )
 
-def decoded(lines: Iterator[bytes]) -> Iterator[str]:
-    """Decode lines, split at newlines only: other tools count them so.
+    def prepare(line: str) -> str:
+        # what Unicode or Python calls a line break or a space becomes a space, but not before normalisation, which
+        # tells a no-break space from others
+        text = " ".join(normalise(line).split())
+        return tokenise(text.lower() if options.lowercase else text)
 
-    Raises:
-        ValueError: a line is not UTF-8; the text gives its number.
-    """
-    for number, line in enumerate(lines, 1):
-        try:
-            yield line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"line {number} is not UTF-8: {error.reason} {line[error.start : error.end]!r}") from None
+    return prepare
 
 
 def main() -> None:
-    """Read the options, then stdin."""
+    """Read the options, then the text."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lang", required=True, help="language of the text, as en or de")
-    parser.add_argument("--lowercase", action="store_true", help="lower-case first")
+    parser.add_argument("--normalise", action="store_true", help="normalise punctuation, drop what does not print")
+    parser.add_argument("--lowercase", action="store_true", help="lower-case before tokenising")
+    parser.add_argument("--tokenizer", choices=("moses", "none"), default="moses", help="none: for sentencepiece")
     parser.add_argument(
         "--moses-no-dash-splits", action="store_true", help="keep schwarz-weiß one token, as the papers do"
     )
     parser.add_argument("--moses-no-escape", action="store_true", help="keep ' and others, which default to &apos; ...")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes (default: all cores)")
+    add_arguments(parser)
     options = parser.parse_args()
-    settings = MosesTokenizerConfig(
-        source_lang=options.lang,
-        target_lang=options.lang,
-        moses_no_dash_splits=options.moses_no_dash_splits,
-        moses_no_escape=options.moses_no_escape,
-    )
-    function = functools.partial(tokenise, tokenizer=MosesTokenizer(settings), lowercase=options.lowercase)
-    with multiprocessing.Pool(options.jobs) as pool:
-        for line in pool.imap(function, decoded(sys.stdin.buffer), chunksize=LINES_A_TASK):
-            sys.stdout.buffer.write(f"{line}\n".encode())
+    filter_file(line_function(options), options)
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except ValueError as error:
-        sys.exit(f"tokenise.py: error: {error}")
+    run("tokenise.py", main)

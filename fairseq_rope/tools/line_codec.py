@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from fairseq_rope.tools.clean_line import clean_line, one_line
+from fairseq_rope.tools.normalise import normaliser
 
 # a token is rarely this long, so a line with more characters for each token that fits would be cut by tokens anyway
 _CHARS_PER_TOKEN = 32
@@ -21,19 +22,21 @@ class Encoded(NamedTuple):
 
 
 class LineCodec:
-    """Cleaning, lower-casing, tokeniser, BPE and dictionary, one way and back.
+    """Cleaning, normalisation, lower-casing, tokeniser, BPE and dictionary, one way and back.
 
     Args:
         task: fairseq's task, for its dictionaries.
         cfg: fairseq's configuration: `--tokenizer`, `--bpe` and `--post-process` with their options.
+        normalise: normalise the source's punctuation by the rules of its language, for models of such text.
         lowercase: lower-case the source, for models of such text.
     """
 
-    def __init__(self, task: Any, cfg: Any, *, lowercase: bool) -> None:
+    def __init__(self, task: Any, cfg: Any, *, normalise: bool, lowercase: bool) -> None:
         self.task = task
         self.tokenizer = task.build_tokenizer(cfg.tokenizer)
         self.bpe = task.build_bpe(cfg.bpe)
         self.post_process = cfg.common_eval.post_process
+        self.normalise = normaliser(cfg.task.source_lang) if normalise else None
         self.lowercase = lowercase
 
     def encode(self, line: bytes | str, *, max_tokens: int) -> Encoded:
@@ -59,6 +62,7 @@ class LineCodec:
         return one_line(text if self.tokenizer is None else self.tokenizer.decode(text))
 
     def _segment(self, text: str) -> str:
+        text = text if self.normalise is None else self.normalise(text)
         text = text.lower() if self.lowercase else text
         text = text if self.tokenizer is None else self.tokenizer.encode(text)
         if self.bpe is None:

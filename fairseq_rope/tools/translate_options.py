@@ -40,6 +40,7 @@ class Request(NamedTuple):
     cfg: Any
     inputs: list[str]
     output: str
+    normalise: bool
     lowercase: bool
 
 
@@ -62,7 +63,7 @@ def parse(argv: Sequence[str], description: str) -> Request:
         args.buffer_size = 1 if inputs == ["-"] and sys.stdin.isatty() else DEFAULT_BUFFER_SIZE
     _check_options(args)
     _check_files(args, inputs)
-    return Request(convert_namespace_to_omegaconf(args), inputs, args.output, args.lowercase)
+    return Request(convert_namespace_to_omegaconf(args), inputs, args.output, args.normalise, args.lowercase)
 
 
 def _parser(description: str) -> argparse.ArgumentParser:
@@ -75,6 +76,11 @@ def _parser(description: str) -> argparse.ArgumentParser:
     group = parser.add_argument_group("Translate")
     group.add_argument(
         "--output", metavar="FILE", default="-", help="file to write, complete or not at all; - is stdout"
+    )
+    group.add_argument(
+        "--normalise",
+        action="store_true",
+        help="normalise punctuation and drop what does not print, for models of such text",
     )
     group.add_argument("--lowercase", action="store_true", help="lower-case the input, for models of such text")
     # fairseq has --input already, for one file
@@ -126,6 +132,8 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
         raise ToolError(f"--output must be a file, but {args.output} is a folder")
     if args.task == "translation":
         _check_data(args)
+    if args.normalise and not getattr(args, "source_lang", None):
+        raise ToolError("--normalise needs --source-lang: its rules depend on the language")
 
 
 def _given(name: str | None, bpe: str, option: str) -> str:

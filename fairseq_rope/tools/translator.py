@@ -47,7 +47,7 @@ class Translator:
             utils.set_torch_seed(cfg.common.seed)
         try:
             self.task = tasks.setup_task(cfg.task)
-            self.codec = LineCodec(self.task, cfg, lowercase=request.lowercase)
+            self.codec = LineCodec(self.task, cfg, normalise=request.normalise, lowercase=request.lowercase)
         except Exception as error:  # each task, tokeniser and BPE has errors of its own
             raise ToolError(f"cannot load the dictionaries of {cfg.task.data} or --bpe: {brief(error)}") from error
         self.models = load_ensemble(cfg, self.task, use_cuda=self.use_cuda)

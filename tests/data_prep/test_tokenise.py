@@ -1,11 +1,14 @@
-"""data-prep/tokenise.py: what fairseq's own tokeniser gives, line for line, in order."""
+"""data-prep/tokenise.py: what fairseq's own tokeniser and tools.normalise give, line for line, in order."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig
 
+from fairseq_rope.tools.normalise import normaliser
+from tests.data_prep.program import run_program
 from tests.trained import ROOT
 
 LINES = [
@@ -15,12 +18,9 @@ LINES = [
     "Sie sagt: \u201eJa\u201c & geht.",
     "a\u2028b\x85c\x0bd",
     "CD's",
+    "10\u00a0000\u00a0% \u2026 \u00abso\u00bb",
 ]
-
-
-def tokenise(text: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, str(ROOT / "data-prep" / "tokenise.py"), "--lang", "de", "--jobs", "2", *options]
-    return subprocess.run(command, input=text, capture_output=True, check=False)
+TEXT = "".join(f"{line}\n" for line in LINES).encode()
 
 
 @pytest.mark.parametrize(
@@ -30,17 +30,60 @@ def tokenise(text: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
         (("--moses-no-dash-splits", "--lowercase"), {"moses_no_dash_splits": True}, True),
         (("--moses-no-escape",), {"moses_no_escape": True}, False),
     ],
+    ids=["defaults", "no dash splits, lower case", "no escapes"],
 )
-def test_each_line_is_what_fairseqs_tokeniser_gives(options, settings, lower):
-    lines = LINES * 300  # several tasks for each process
-    done = tokenise("\n".join(lines).encode(), *options)
-    assert done.returncode == 0, done.stderr.decode()
+def test_each_line_is_what_fairseqs_tokeniser_gives(monkeypatch, options, settings, lower):
+    done = run_program(monkeypatch, "tokenise.py", "--lang", "de", "--jobs", "1", *options, stdin=TEXT)
     moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de", **settings))
-    expected = [moses.encode(line.lower() if lower else line) for line in LINES] * 300
+    expected = [moses.encode(line.lower() if lower else line) for line in LINES]
     assert done.stdout.decode().split("\n")[:-1] == [" ".join(line.split()) for line in expected]
 
 
-def test_invalid_utf8_is_named_by_its_line():
-    done = tokenise(b"gut\n\xff\n")
-    assert done.returncode != 0
-    assert done.stderr.decode().splitlines()[-1].startswith("tokenise.py: error: line 2 is not UTF-8")
+def test_normalisation_comes_before_white_space_is_joined_and_before_the_tokeniser(monkeypatch):
+    done = run_program(monkeypatch, "tokenise.py", "--lang", "de", "--normalise", "--jobs", "1", stdin=TEXT)
+    normalise = normaliser("de")
+    moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de"))
+    expected = [" ".join(moses.encode(" ".join(normalise(line).split())).split()) for line in LINES]
+    assert done.stdout.decode().split("\n")[:-1] == expected
+    assert expected[3] == "Sie sagt : &quot; Ja &quot; &amp; geht ."
+    assert expected[6] == "10,000 % ... &quot; so &quot;"
+
+
+def test_without_a_tokeniser_only_white_space_case_and_punctuation_change(monkeypatch):
+    options = ("--lang", "de", "--normalise", "--lowercase", "--tokenizer", "none", "--jobs", "1")
+    done = run_program(monkeypatch, "tokenise.py", *options, stdin=TEXT)
+    assert done.stdout.decode().split("\n")[:-1] == [
+        "ein schwarz-weißer hund, z.b. am 3.10.",
+        "",
+        "",
+        'sie sagt: "ja" & geht.',
+        "a b c d",
+        "cd's",
+        '10,000% ... "so"',
+    ]
+
+
+def test_a_file_is_read_as_stdin_is_and_the_number_of_jobs_changes_nothing(tmp_path: Path):
+    path = tmp_path / "train.de"
+    path.write_bytes(TEXT * 150)
+    command = [sys.executable, str(ROOT / "data-prep" / "tokenise.py"), "--lang", "de", "--jobs"]
+    file = subprocess.run([*command, "2", str(path)], capture_output=True, check=True)
+    with path.open("rb") as stdin:
+        stream = subprocess.run([*command, "1"], stdin=stdin, capture_output=True, check=True)
+    assert file.stdout == stream.stdout and file.stdout.count(b"\n") == 150 * len(LINES)
+    assert file.stderr == stream.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "message"),
+    [
+        (["--jobs", "1"], b"gut\n\xff\n", "stdin:2: not valid UTF-8, byte 1 is 0xff"),
+        (["--jobs", "2"], b"gut\n\xff\n", "stdin:2: not valid UTF-8, byte 1 is 0xff"),
+        (["--jobs", "0"], b"gut\n", "--jobs must be at least 1, but is 0"),
+        (["/no/file"], b"", "[Errno 2] No such file or directory: '/no/file'"),
+    ],
+    ids=["invalid UTF-8", "invalid UTF-8, two jobs", "no job", "no file"],
+)
+def test_a_bad_input_is_one_line_that_names_it(monkeypatch, arguments, stdin, message):
+    done = run_program(monkeypatch, "tokenise.py", "--lang", "de", *arguments, stdin=stdin)
+    assert (done.status, done.stderr) == (1, f"tokenise.py: error: {message}")

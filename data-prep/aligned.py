@@ -1,0 +1,24 @@
+"""Parallel text: two files whose lines belong together."""
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+
+from textio import DataError, read_lines
+
+Pair = tuple[str, str]
+
+
+def pairs(source: Path, target: Path) -> Iterator[Pair]:
+    """Yield the pairs of lines of two files, read as they are needed.
+
+    Raises:
+        DataError: a file is missing or has fewer lines than the other, or a line is not UTF-8.
+    """
+    for number, (one, other) in enumerate(zip_longest(read_lines(source), read_lines(target)), 1):
+        if one is None or other is None:
+            short, long = (source, target) if one is None else (target, source)
+            raise DataError(
+                f"{short}:{number}: there is no such line, but {long} has one: parallel files must be aligned"
+            )
+        yield one, other

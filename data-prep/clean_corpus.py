@@ -1,0 +1,106 @@
+"""Drop the pairs of a parallel corpus that a model learns nothing good from: empty, very long or of unlike lengths.
+
+The length of a line is its number of tokens between white space, of BPE pieces where the text is in BPE. A pair is kept
+when both lengths are from --min-length to --max-length and neither is more than --max-ratio times the other, which are
+the rules of Moses' clean-corpus-n; a pair counts for the first rule, in this order, that drops it. Lines are
+copied as they are.
+
+    python data-prep/clean_corpus.py --source-lang en --target-lang de text/train.bpe text/train
+
+reads text/train.bpe.{en,de} and writes text/train.{en,de} and, as a sign that both are complete, the counts in
+text/train.clean.json. It prints the counts on stderr.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from aligned import pairs
+from textio import DataError, complete_files, run
+
+
+class Rules(NamedTuple):
+    """What a pair must keep to; lengths in tokens."""
+
+    min_length: int
+    max_length: int
+    max_ratio: float
+
+    def broken_by(self, source: str, target: str) -> str:
+        """Return the first rule that this pair breaks, or "" if it keeps to all."""
+        lengths = len(source.split()), len(target.split())
+        shorter, longer = min(lengths), max(lengths)
+        if shorter < self.min_length:
+            return "min_length"
+        if longer > self.max_length:
+            return "max_length"
+        if longer / shorter > self.max_ratio:
+            return "max_ratio"
+        return ""
+
+
+def clean(inputs: tuple[Path, Path], outputs: list[Path], rules: Rules) -> Counter[str]:
+    """Copy the pairs that keep to `rules`; return the number of pairs for each rule that dropped them, "" for kept.
+
+    Raises:
+        DataError: the files aren't aligned, not UTF-8, or no pair is left.
+    """
+    counts: Counter[str] = Counter()
+    with outputs[0].open("wb") as source_file, outputs[1].open("wb") as target_file:
+        for source, target in pairs(*inputs):
+            rule = rules.broken_by(source, target)
+            counts[rule] += 1
+            if not rule:
+                source_file.write(f"{source}\n".encode())
+                target_file.write(f"{target}\n".encode())
+    if counts[""] == 0:
+        raise DataError(f"no pair of {inputs[0]} and {inputs[1]} is left of {counts.total():,}")
+    return counts
+
+
+def table(counts: Counter[str], rules: Rules) -> str:
+    """Return the counts as a table with a row for each rule."""
+    names = {
+        "min_length": f"under {rules.min_length} tokens",
+        "max_length": f"over {rules.max_length} tokens",
+        "max_ratio": f"lengths over 1 : {rules.max_ratio:g}",
+        "": "kept",
+    }
+    rows = [("pairs read", counts.total()), *((text, counts[rule]) for rule, text in names.items())]
+    return "\n".join(f"{text:22}{count:>12,}{count / counts.total():>9.2%}" for text, count in rows)
+
+
+def main() -> None:
+    """Read the options, then the corpus."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("input", metavar="IN", help="corpus to read: its files' path without .LANG")
+    parser.add_argument("output", metavar="OUT", help="corpus to write, likewise")
+    parser.add_argument("--source-lang", required=True)
+    parser.add_argument("--target-lang", required=True)
+    parser.add_argument("--min-length", type=int, default=1)
+    parser.add_argument("--max-length", type=int, default=250)
+    parser.add_argument("--max-ratio", type=float, default=1.5)
+    options = parser.parse_args()
+    if not 1 <= options.min_length <= options.max_length:
+        raise DataError(
+            f"--min-length must be from 1 to --max-length {options.max_length}, but is {options.min_length}"
+        )
+    if not options.max_ratio >= 1:
+        raise DataError(f"--max-ratio must be at least 1, but is {options.max_ratio:g}")
+    rules = Rules(options.min_length, options.max_length, options.max_ratio)
+    languages = (options.source_lang, options.target_lang)
+    inputs = (Path(f"{options.input}.{languages[0]}"), Path(f"{options.input}.{languages[1]}"))
+    names = [*languages, "clean.json"]
+    with complete_files(*(Path(f"{options.output}.{name}") for name in names)) as (source, target, report):
+        counts = clean(inputs, [source, target], rules)
+        dropped = {rule: counts[rule] for rule in Rules._fields}
+        facts = {"rules": rules._asdict(), "read": counts.total(), "dropped": dropped, "kept": counts[""]}
+        report.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    print(table(counts, rules), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    run("clean_corpus.py", main)

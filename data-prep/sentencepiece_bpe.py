@@ -1,0 +1,92 @@
+"""Learn one sentencepiece BPE model from all files together, or split text with it, line by line, on all cores.
+
+    python data-prep/sentencepiece_bpe.py learn --pieces 37000 --model codes.model train.norm.en train.norm.de
+    python data-prep/sentencepiece_bpe.py apply --model codes.model train.norm.de >train.bpe.de
+
+The model has --pieces pieces, among them <unk>, <s> and </s>. It learns from --sample lines drawn evenly from
+all files, the same ones each time, so memory doesn't grow with the text. Characters that make up less than
+0.05% of it (--character-coverage) get no piece: apply writes them as they are, and they enter fairseq's
+dictionary as symbols of their own.
+"""
+
+import argparse
+import io
+import sys
+from pathlib import Path
+
+import sentencepiece
+from parallel_lines import add_arguments, filter_file
+from reservoir import Reservoir
+from textio import DataError, complete_files, read_lines, refuse_html, run
+
+
+def learn(options: argparse.Namespace) -> None:
+    """Write the model.
+
+    Raises:
+        DataError: a number is too small, a file is missing, empty or not UTF-8, or sentencepiece cannot learn from it.
+    """
+    for option in ("pieces", "sample"):
+        if getattr(options, option) < 1:
+            raise DataError(f"--{option} must be at least 1, but is {getattr(options, option)}")
+    # drawn here and not by sentencepiece, which draws others each time, and passes over what isn't UTF-8
+    sample = Reservoir[str](options.sample)
+    for path in options.files:
+        refuse_html(path)
+        before = sample.count
+        for line in read_lines(path):
+            sample.add(line)
+        if sample.count == before:
+            raise DataError(f"{path} is empty")
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(sample.items),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=options.pieces,
+            character_coverage=options.character_coverage,
+            minloglevel=1,
+        )
+    except RuntimeError as error:
+        problem = str(error).splitlines()[0]
+        raise DataError(f"sentencepiece cannot learn {options.pieces} pieces (--pieces): {problem}") from None
+    with complete_files(options.model) as (part,):
+        part.write_bytes(model.getvalue())
+    print(f"sentencepiece_bpe.py: learnt from {len(sample.items):,} of {sample.count:,} lines", file=sys.stderr)
+
+
+def apply(options: argparse.Namespace) -> None:
+    """Write the text in pieces to stdout.
+
+    Raises:
+        DataError: the model or the text cannot be read.
+    """
+    try:
+        model = sentencepiece.SentencePieceProcessor(model_file=str(options.model))
+    except (OSError, RuntimeError) as error:
+        raise DataError(f"--model {options.model} is no sentencepiece model: {error}") from None
+    filter_file(lambda line: " ".join(model.encode(line, out_type=str)), options)
+
+
+def main() -> None:
+    """Read the command and its options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True, metavar="learn|apply")
+    learner = commands.add_parser("learn", help="write --model from files")
+    learner.set_defaults(command=learn)
+    learner.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    learner.add_argument("--pieces", type=int, required=True, metavar="N")
+    learner.add_argument("--sample", type=int, default=2_000_000, metavar="LINES")
+    learner.add_argument("--character-coverage", type=float, default=0.9995, metavar="SHARE")
+    applier = commands.add_parser("apply", help="write FILE in pieces to stdout")
+    applier.set_defaults(command=apply)
+    add_arguments(applier)
+    for command in (learner, applier):
+        command.add_argument("--model", type=Path, required=True, metavar="FILE")
+    options = parser.parse_args()
+    options.command(options)
+
+
+if __name__ == "__main__":
+    run("sentencepiece_bpe.py", main)

@@ -1,0 +1,62 @@
+"""Take the sentences out of a WMT test set in SGM, a line for each <seg>, or pass a file that is plain text already.
+
+As sacrebleu does with these files: white space is joined, entities such as &amp; stay as they are. Dev sets come in
+both forms.
+
+    python data-prep/sgm.py --lines 3003 test-full/newstest2014-deen-ref.de.sgm >test.de
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from textio import DataError, read_lines, refuse_html, run
+
+_SGM = re.compile(r"\s*<(srcset|refset|tstset|mteval|\?xml|!DOCTYPE\s+(srcset|refset|tstset|mteval))\b", re.IGNORECASE)
+_SEGMENT = re.compile(r"\s*<seg\b[^>]*>(.*)</seg>\s*")
+
+
+def is_sgm(path: Path) -> bool:
+    """Tell by the first line that isn't empty."""
+    return bool(_SGM.match(next((line for line in read_lines(path) if line.strip()), "")))
+
+
+def segments(lines: Iterable[str], name: str) -> Iterator[str]:
+    """Yield the text of each <seg>.
+
+    Raises:
+        DataError: one isn't whole on a line of its own.
+    """
+    for number, line in enumerate(lines, 1):
+        if "<seg" not in line and "</seg" not in line:
+            continue
+        match = _SEGMENT.fullmatch(line)
+        if match is None or "<seg" in match[1]:
+            raise DataError(f"{name}:{number}: a <seg> must be whole on a line of its own, but is {line.strip()!r}")
+        yield " ".join(match[1].split())
+
+
+def main() -> None:
+    """Read the options, then the file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--lines", type=int, metavar="N", help="how many there must be")
+    options = parser.parse_args()
+    refuse_html(options.file)
+    lines, what = read_lines(options.file), "lines"
+    if is_sgm(options.file):
+        lines, what = segments(lines, str(options.file)), "<seg>"
+    count = 0
+    for line in lines:
+        sys.stdout.buffer.write(f"{line}\n".encode())
+        count += 1
+    if count == 0:
+        raise DataError(f"{options.file} has no {what}")
+    if options.lines not in (None, count):
+        raise DataError(f"{options.file} must have {options.lines:,} {what} (--lines), but has {count:,}")
+
+
+if __name__ == "__main__":
+    run("sgm.py", main)

@@ -1,0 +1,95 @@
+"""Text files of any size: UTF-8 read line by line, outputs that are complete or not there, errors of one line.
+
+Not `fairseq_rope.tools._common`, which is like it: importing the package loads torch, three seconds and 300 MB for each
+of the twenty programs that a recipe starts.
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+
+class DataError(ValueError):
+    """A bad input, told to the user as one line that names the option or the file and line, the rule and the value."""
+
+
+def run(name: str, main: Callable[[], None]) -> None:
+    """Run a program's `main`; a bad input becomes one line on stderr and exit status 1."""
+    try:
+        main()
+        sys.stdout.flush()
+    except (DataError, OSError) as error:
+        sys.exit(f"{name}: error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def decode(line: bytes, name: str, number: int) -> str:
+    r"""Decode a line and take its \n off.
+
+    Args:
+        line: one line of the file `name`.
+        number: of the line, from 1.
+
+    Raises:
+        DataError: it is not UTF-8; the text names file, line and byte.
+    """
+    try:
+        return line.removesuffix(b"\n").decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = line[error.start]
+        raise DataError(f"{name}:{number}: not valid UTF-8, byte {error.start + 1} is 0x{byte:02x}") from None
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    r"""Yield the lines of a file, which end at \n only: other tools count them so.
+
+    Raises:
+        DataError: there is no such file, or a line is not UTF-8.
+    """
+    _check_file(path)
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            yield decode(line, str(path), number)
+
+
+def refuse_html(path: Path) -> None:
+    """Refuse a page that a server sent instead of a file.
+
+    Raises:
+        DataError: there is no such file, or it begins as HTML does.
+    """
+    _check_file(path)
+    with path.open("rb") as file:
+        head = file.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if head.startswith((b"<!doctype html", b"<html")):
+        raise DataError(f"{path} is an HTML page, such as a server's error message, and not text")
+
+
+@contextlib.contextmanager
+def complete_files(*paths: Path) -> Iterator[list[Path]]:
+    """Give a temporary path beside each of `paths`; renamed in this order when the block ends well, else removed.
+
+    The last one is a sign: where it is, all are complete.
+
+    Raises:
+        DataError: a folder of `paths` does not exist.
+    """
+    for path in paths:
+        if not path.parent.is_dir():
+            raise DataError(f"cannot write {path}: there is no folder {path.parent}")
+    parts = [path.with_name(f"{path.name}.part-{os.getpid()}") for path in paths]
+    try:
+        yield parts
+        for part, path in zip(parts, paths, strict=True):
+            part.replace(path)
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
+
+
+def _check_file(path: Path) -> None:
+    if not path.is_file():
+        raise DataError(f"cannot read {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")

@@ -1,0 +1,1 @@
+"""What scripts/benchmark_prepare.py is made of."""
