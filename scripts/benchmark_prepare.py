@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +48,7 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
             for lang in LANGUAGES:
                 with (folder / f"tok.{lang}").open("rb") as one:
                     shutil.copyfileobj(one, both)
-        command = [str(Path(sys.executable).with_name("subword-nmt")), "learn-bpe", "-s", str(merges)]
+        command = ["subword-nmt", "learn-bpe", "-s", str(merges)]
         return measure(command, stdin=folder / "tok", stdout=folder / "codes")
 
     def apply(lang: str) -> Measurement:
@@ -55,7 +56,7 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
         return measure(command, stdout=folder / f"bpe.{lang}")
 
     def binarise() -> Measurement:
-        command = [str(Path(sys.executable).with_name("fairseq-preprocess")), "-s", "en", "-t", "de"]
+        command = ["fairseq-preprocess", "-s", "en", "-t", "de"]
         command += ["--joined-dictionary", "--thresholdsrc", "0", "--thresholdtgt", "0", "--padding-factor", "8"]
         command += ["--trainpref", str(folder / "clean"), "--destdir", str(folder / "data-bin")]
         # fairseq's first process takes a part of its own only when all others have done theirs
@@ -138,4 +139,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{error}\n{error.stderr.decode(errors='replace')}")

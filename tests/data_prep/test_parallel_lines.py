@@ -90,16 +90,21 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
         assert not [worker for worker in workers if Path("/proc", worker).exists()]
 
 
+# a small process asks: a process starts with the memory of the one that it is forked from, here pytest's
+ASK = """
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
+"""
+
+
 def peak_memory(lines: int, tmp_path: Path) -> int:
     """Return the peak memory, in bytes, of the largest process of a run on many lines."""
     text = tmp_path / str(lines)
     text.write_bytes(b"".join(b"Zeile %09d, damit es mehr als ein paar Zeichen sind.\n" % i for i in range(lines)))
     tokenise = [sys.executable, str(ROOT / "data-prep" / "tokenise.py"), "--lang", "de", "--tokenizer", "none"]
-    with subprocess.Popen([*tokenise, "--jobs", "2", str(text)], stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = status
-    assert status == 0
-    return usage.ru_maxrss * 1024
+    command = [sys.executable, "-c", ASK, *tokenise, "--jobs", "2", str(text)]
+    return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
 
 def test_memory_does_not_grow_with_the_number_of_lines(tmp_path: Path) -> None:
