@@ -3,7 +3,7 @@
     python scripts/benchmark_prepare.py --data ../shared/data --work build/benchmark --json build/benchmark.json
 
 The text is the English-German pairs of Europarl, Tatoeba and the WMT news sets in --data, repeated with changed numbers
-(scripts/benchmark/corpus.py says how). The stages are those of data-prep/prepare.sh: check, tokenise with
+(scripts/benchmarks/corpus.py says how). The stages are those of data-prep/prepare.sh: check, tokenise with
 normalisation, learn BPE, apply it, clean, binarise. Memory is the peak over all processes of a stage.
 
 Extrapolation: a stage's CPU time grows with the words, from the two largest sizes, so that its start isn't multiplied;
@@ -20,9 +20,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmark.corpus import real_pairs, repeated, write
-from benchmark.extrapolation import Point, linear, power, seconds
-from benchmark.process_tree import Measurement, measure
+from benchmarks.corpus import real_pairs, repeated, write
+from benchmarks.extrapolation import Point, linear, power, seconds
+from benchmarks.process_tree import Measurement, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 WMT14_PAIRS, WMT14_WORDS = 4_520_620, 226_000_000
