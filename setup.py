@@ -29,6 +29,8 @@ setup(
         'fairseq-fixed==0.12.3.1; python_version >= "3.11"',
         "torch>=2.6",
         "numpy",
+        "py3langid",  # data-prep/check_corpus.py
+        "regex",
         "sacrebleu",
         "sacremoses",
         "subword-nmt",
