@@ -8,6 +8,7 @@ parallel it reads no pipe and leaves its parts in the folder for temporary files
 
 import argparse
 import functools
+import io
 from pathlib import Path
 
 from parallel_lines import add_arguments, filter_file
@@ -28,9 +29,8 @@ class _Nothing(dict[str, tuple[str, ...]]):
 class CachedBPE(BPE):
     """subword-nmt's BPE, which splits each word once while it is remembered."""
 
-    def __init__(self, codes: Path) -> None:
-        with codes.open(encoding="utf-8") as file:
-            super().__init__(file)
+    def __init__(self, codes: list[str]) -> None:
+        super().__init__(io.StringIO("\n".join(codes)))
         self.cache = _Nothing()
         self._split = functools.lru_cache(CACHED_WORDS)(self._split_word)
 
@@ -42,19 +42,19 @@ class CachedBPE(BPE):
         return " ".join(self.segment_tokens([word]))
 
 
-def check_codes(path: Path) -> None:
-    """Check what subword-nmt would end the program for, with a message that names no file.
+def read_codes(path: Path) -> list[str]:
+    """Read a file of codes, and check what subword-nmt would end the program for, with a message that names no file.
 
     Raises:
-        DataError: there is no such file, a line isn't two symbols, or there is no line beside the version.
+        DataError: the file cannot be read, a line isn't two symbols, or there is no line beside the version.
     """
-    merges = 0
-    for number, line in enumerate(read_lines(path), 1):
+    codes = list(read_lines(path))
+    for number, line in enumerate(codes, 1):
         if len(line.strip("\r ").split(" ")) != 2:
             raise DataError(f"{path}:{number}: a line of BPE codes must be two symbols, but is {line!r}")
-        merges += not line.startswith("#version:")
-    if merges == 0:
+    if all(line.startswith("#version:") for line in codes):
         raise DataError(f"{path} holds no BPE codes")
+    return codes
 
 
 def main() -> None:
@@ -65,8 +65,7 @@ def main() -> None:
     )
     add_arguments(parser)
     options = parser.parse_args()
-    check_codes(options.codes)
-    filter_file(CachedBPE(options.codes).process_line, options)
+    filter_file(CachedBPE(read_codes(options.codes)).process_line, options)
 
 
 if __name__ == "__main__":

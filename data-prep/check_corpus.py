@@ -1,5 +1,7 @@
 """Check parallel text before hours are spent on it: both sides are there, UTF-8, aligned, not empty, equal or swapped.
 
+It prints the number of pairs of each corpus.
+
 Sides count as swapped when a sample of the source reads like the target language to py3langid, out of all that it
 knows, and a sample of the target like the source language: two mistakes at once, which noise and mixed text don't make.
 Languages that it doesn't know are told on stderr and not compared; near ones, as Croatian and Serbian, can be
@@ -12,41 +14,40 @@ import argparse
 import sys
 from pathlib import Path
 
-from aligned import Pair, pairs
+from aligned import Pair, add_languages, languages, pairs
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 from reservoir import Reservoir
-from textio import DataError, refuse_html, run
+from textio import DataError, run
 
 SAMPLE = 200  # pairs; of ordinary text ten are enough
 
 
-def looks_swapped(sample: list[Pair], languages: tuple[str, str], identifier: LanguageIdentifier) -> bool:
+def looks_swapped(sample: list[Pair], langs: tuple[str, str], identifier: LanguageIdentifier) -> bool:
     """Tell whether each side reads like the other's language."""
     sides = (" ".join(pair[side] for pair in sample) for side in (0, 1))
-    return tuple(identifier.classify(side)[0] for side in sides) == languages[::-1]
+    return tuple(identifier.classify(side)[0] for side in sides) == langs[::-1]
 
 
-def check(prefix: str, languages: tuple[str, str], identifier: LanguageIdentifier | None) -> int:
+def check(prefix: str, langs: tuple[str, str], identifier: LanguageIdentifier | None) -> int:
     """Check one corpus and return its number of pairs.
 
     Raises:
         DataError: it breaks a rule; the text names file and line.
     """
-    source, target = (Path(f"{prefix}.{language}") for language in languages)
-    for path in (source, target):
-        refuse_html(path)
-        if path.stat().st_size == 0:
-            raise DataError(f"{path} is empty")
+    source, target = (Path(f"{prefix}.{lang}") for lang in langs)
     sample = Reservoir[Pair](SAMPLE)
-    all_equal = True
+    has_text, all_equal = False, True
     for pair in pairs(source, target):
         sample.add(pair)
+        has_text = has_text or all(line.strip() for line in pair)
         all_equal = all_equal and pair[0] == pair[1]
+    if not has_text:
+        raise DataError(f"{source} and {target} have no pair with text on both sides, of {sample.count:,}")
     if all_equal:
         raise DataError(f"{source} and {target} are the same text")
-    if identifier is not None and looks_swapped(sample.items, languages, identifier):
+    if identifier is not None and looks_swapped(sample.items, langs, identifier):
         raise DataError(
-            f"{source} and {target} look swapped: the first reads like {languages[1]}, the second like {languages[0]}; "
+            f"{source} and {target} look swapped: the first reads like {langs[1]}, the second like {langs[0]}; "
             "--any-language leaves this check out"
         )
     return sample.count
@@ -56,15 +57,12 @@ def main() -> None:
     """Read the options, then each corpus."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("prefixes", nargs="+", metavar="PREFIX", help="a corpus: its files' path without .LANG")
-    parser.add_argument("--source-lang", required=True)
-    parser.add_argument("--target-lang", required=True)
+    add_languages(parser)
     parser.add_argument("--any-language", action="store_true", help="don't ask whether the sides look swapped")
     options = parser.parse_args()
-    languages = (options.source_lang, options.target_lang)
-    if languages[0] == languages[1]:
-        raise DataError(f"--source-lang and --target-lang must differ, but are both {languages[0]}")
+    langs = languages(options)
     identifier = None if options.any_language else LanguageIdentifier.from_model_file(MODEL_FILE)
-    unknown = [] if identifier is None else [name for name in languages if name not in identifier.labels]
+    unknown = [] if identifier is None else [name for name in langs if name not in identifier.labels]
     if unknown:
         print(
             f"check_corpus.py: not checked for swapped sides: {', '.join(unknown)} is no known language",
@@ -72,8 +70,7 @@ def main() -> None:
         )
         identifier = None
     for prefix in options.prefixes:
-        count = check(prefix, languages, identifier)
-        print(f"{prefix}: {count:,} pairs", file=sys.stderr)
+        print(f"{prefix}: {check(prefix, langs, identifier):,} pairs")
 
 
 if __name__ == "__main__":

@@ -8,17 +8,16 @@ copied as they are.
     python data-prep/clean_corpus.py --source-lang en --target-lang de text/train.bpe text/train
 
 reads text/train.bpe.{en,de} and writes text/train.{en,de} and, as a sign that both are complete, the counts in
-text/train.clean.json. It prints the counts on stderr.
+text/train.clean.json. It prints the counts.
 """
 
 import argparse
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from aligned import pairs
+from aligned import add_languages, languages, pairs
 from textio import DataError, complete_files, run
 
 
@@ -78,8 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("input", metavar="IN", help="corpus to read: its files' path without .LANG")
     parser.add_argument("output", metavar="OUT", help="corpus to write, likewise")
-    parser.add_argument("--source-lang", required=True)
-    parser.add_argument("--target-lang", required=True)
+    add_languages(parser)
     parser.add_argument("--min-length", type=int, default=1)
     parser.add_argument("--max-length", type=int, default=250)
     parser.add_argument("--max-ratio", type=float, default=1.5)
@@ -91,15 +89,17 @@ def main() -> None:
     if not options.max_ratio >= 1:
         raise DataError(f"--max-ratio must be at least 1, but is {options.max_ratio:g}")
     rules = Rules(options.min_length, options.max_length, options.max_ratio)
-    languages = (options.source_lang, options.target_lang)
-    inputs = (Path(f"{options.input}.{languages[0]}"), Path(f"{options.input}.{languages[1]}"))
-    names = [*languages, "clean.json"]
-    with complete_files(*(Path(f"{options.output}.{name}") for name in names)) as (source, target, report):
+    langs = languages(options)
+    inputs = (Path(f"{options.input}.{langs[0]}"), Path(f"{options.input}.{langs[1]}"))
+    outputs = [Path(f"{options.output}.{name}") for name in (*langs, "clean.json")]
+    if inputs[0].resolve() == outputs[0].resolve():
+        raise DataError(f"IN and OUT must differ, but are both {options.input}")
+    with complete_files(*outputs) as (source, target, report):
         counts = clean(inputs, [source, target], rules)
         dropped = {rule: counts[rule] for rule in Rules._fields}
         facts = {"rules": rules._asdict(), "read": counts.total(), "dropped": dropped, "kept": counts[""]}
         report.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-    print(table(counts, rules), file=sys.stderr)
+    print(table(counts, rules))
 
 
 if __name__ == "__main__":

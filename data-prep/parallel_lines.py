@@ -17,9 +17,9 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing.connection import wait
-from typing import BinaryIO
+from pathlib import Path
 
-from textio import DataError, decode
+from textio import DataError, decode, open_text
 
 LINES_A_TASK = 500
 TASKS_A_JOB = 4  # done, at work or waiting: enough that no worker waits, and all that is in memory
@@ -112,11 +112,7 @@ def filter_file(function: LineFunction, options: argparse.Namespace) -> None:
     """
     if options.jobs < 1:
         raise DataError(f"--jobs must be at least 1, but is {options.jobs}")
-    name = "stdin" if options.file == "-" else options.file
-    with _open(options.file) as lines:
-        for block in map_lines(function, lines, name=name, jobs=options.jobs):
+    from_stdin = options.file == "-"
+    with contextlib.nullcontext(sys.stdin.buffer) if from_stdin else open_text(Path(options.file)) as lines:
+        for block in map_lines(function, lines, name="stdin" if from_stdin else options.file, jobs=options.jobs):
             sys.stdout.buffer.write(block)
-
-
-def _open(file: str) -> contextlib.AbstractContextManager[BinaryIO]:
-    return contextlib.nullcontext(sys.stdin.buffer) if file == "-" else open(file, "rb")

@@ -6,54 +6,68 @@
 The model has --pieces pieces, among them <unk>, <s> and </s>. It learns from --sample lines drawn evenly from
 all files, the same ones each time, so memory doesn't grow with the text. Characters that make up less than
 0.05% of it (--character-coverage) get no piece: apply writes them as they are, and they enter fairseq's
-dictionary as symbols of their own.
+dictionary as symbols of their own. No character is changed, unlike with sentencepiece's default of NFKC, which would
+make references other than the text that the model learns: joining its pieces gives back each line that tokenise.py
+writes.
 """
 
 import argparse
-import io
 import sys
 from pathlib import Path
 
 import sentencepiece
 from parallel_lines import add_arguments, filter_file
 from reservoir import Reservoir
-from textio import DataError, complete_files, read_lines, refuse_html, run
+from textio import DataError, complete_files, read_lines, run
 
 
 def learn(options: argparse.Namespace) -> None:
     """Write the model.
 
     Raises:
-        DataError: a number is too small, a file is missing, empty or not UTF-8, or sentencepiece cannot learn from it.
+        DataError: a number breaks its rule, a file cannot be read, has no text or isn't UTF-8, or sentencepiece cannot
+            learn so many pieces from it.
     """
     for option in ("pieces", "sample"):
         if getattr(options, option) < 1:
             raise DataError(f"--{option} must be at least 1, but is {getattr(options, option)}")
-    # drawn here and not by sentencepiece, which draws others each time, and passes over what isn't UTF-8
-    sample = Reservoir[str](options.sample)
-    for path in options.files:
-        refuse_html(path)
+    if not 0.98 <= options.character_coverage <= 1:  # sentencepiece's own limits
+        raise DataError(f"--character-coverage must be in [0.98, 1], but is {options.character_coverage:g}")
+    with complete_files(options.model) as (part,):
+        sample = draw(options.files, options.sample)
+        try:
+            with part.open("wb") as model:
+                sentencepiece.SentencePieceTrainer.train(
+                    sentence_iterator=iter(sample.items),
+                    model_writer=model,
+                    model_type="bpe",
+                    vocab_size=options.pieces,
+                    character_coverage=options.character_coverage,
+                    normalization_rule_name="identity",
+                    minloglevel=2,
+                )
+        except RuntimeError as error:
+            # after the place in its source code, in brackets
+            problem = str(error).rpartition("] ")[2]
+            raise DataError(f"sentencepiece cannot learn {options.pieces} pieces (--pieces): {problem}") from None
+    print(f"sentencepiece_bpe.py: learnt from {len(sample.items):,} of {sample.count:,} lines", file=sys.stderr)
+
+
+def draw(files: list[Path], size: int) -> Reservoir[str]:
+    """Draw lines with text from all files, and not by sentencepiece: it draws others each time.
+
+    Raises:
+        DataError: a file cannot be read, has no text or isn't UTF-8.
+    """
+    sample = Reservoir[str](size)
+    for path in files:
         before = sample.count
         for line in read_lines(path):
-            sample.add(line)
+            if line.strip():
+                sample.add(line)
         if sample.count == before:
-            raise DataError(f"{path} is empty")
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(sample.items),
-            model_writer=model,
-            model_type="bpe",
-            vocab_size=options.pieces,
-            character_coverage=options.character_coverage,
-            minloglevel=1,
-        )
-    except RuntimeError as error:
-        problem = str(error).splitlines()[0]
-        raise DataError(f"sentencepiece cannot learn {options.pieces} pieces (--pieces): {problem}") from None
-    with complete_files(options.model) as (part,):
-        part.write_bytes(model.getvalue())
-    print(f"sentencepiece_bpe.py: learnt from {len(sample.items):,} of {sample.count:,} lines", file=sys.stderr)
+            raise DataError(f"{path} has no text")
+    return sample
 
 
 def apply(options: argparse.Namespace) -> None:

@@ -9,21 +9,21 @@ both forms.
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
-from textio import DataError, read_lines, refuse_html, run
+from textio import DataError, read_lines, run
 
 _SGM = re.compile(r"\s*<(srcset|refset|tstset|mteval|\?xml|!DOCTYPE\s+(srcset|refset|tstset|mteval))\b", re.IGNORECASE)
 _SEGMENT = re.compile(r"\s*<seg\b[^>]*>(.*)</seg>\s*")
 
 
-def is_sgm(path: Path) -> bool:
+def is_sgm(lines: list[str]) -> bool:
     """Tell by the first line that isn't empty."""
-    return bool(_SGM.match(next((line for line in read_lines(path) if line.strip()), "")))
+    return bool(_SGM.match(next((line for line in lines if line.strip()), "")))
 
 
-def segments(lines: Iterable[str], name: str) -> Iterator[str]:
+def segments(lines: list[str], name: str) -> Iterator[str]:
     """Yield the text of each <seg>.
 
     Raises:
@@ -44,18 +44,14 @@ def main() -> None:
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--lines", type=int, metavar="N", help="how many there must be")
     options = parser.parse_args()
-    refuse_html(options.file)
-    lines, what = read_lines(options.file), "lines"
-    if is_sgm(options.file):
-        lines, what = segments(lines, str(options.file)), "<seg>"
-    count = 0
-    for line in lines:
-        sys.stdout.buffer.write(f"{line}\n".encode())
-        count += 1
-    if count == 0:
+    lines, what = list(read_lines(options.file)), "lines"
+    if is_sgm(lines):
+        lines, what = list(segments(lines, str(options.file))), "<seg>"
+    if not lines:
         raise DataError(f"{options.file} has no {what}")
-    if options.lines not in (None, count):
-        raise DataError(f"{options.file} must have {options.lines:,} {what} (--lines), but has {count:,}")
+    if options.lines not in (None, len(lines)):
+        raise DataError(f"{options.file} must have {options.lines:,} {what} (--lines), but has {len(lines):,}")
+    sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
 
 
 if __name__ == "__main__":

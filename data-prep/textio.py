@@ -8,6 +8,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator
+from io import BufferedReader
 from pathlib import Path
 
 
@@ -16,10 +17,14 @@ class DataError(ValueError):
 
 
 def run(name: str, main: Callable[[], None]) -> None:
-    """Run a program's `main`; a bad input becomes one line on stderr and exit status 1."""
+    """Run a program's `main`; a bad input becomes one line on stderr and exit status 1, without a traceback."""
     try:
         main()
         sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader, such as `head`, has enough; without this Python complains when it closes stdout
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)  # what the shell says of other programs that write to a closed pipe
     except (DataError, OSError) as error:
         sys.exit(f"{name}: error: {error}")
     except KeyboardInterrupt:
@@ -27,7 +32,7 @@ def run(name: str, main: Callable[[], None]) -> None:
 
 
 def decode(line: bytes, name: str, number: int) -> str:
-    r"""Decode a line and take its \n off.
+    r"""Decode a line and take off its \n, and before the first one a byte order mark.
 
     Args:
         line: one line of the file `name`.
@@ -37,59 +42,59 @@ def decode(line: bytes, name: str, number: int) -> str:
         DataError: it is not UTF-8; the text names file, line and byte.
     """
     try:
-        return line.removesuffix(b"\n").decode("utf-8")
+        text = line.removesuffix(b"\n").decode("utf-8")
     except UnicodeDecodeError as error:
         byte = line[error.start]
         raise DataError(f"{name}:{number}: not valid UTF-8, byte {error.start + 1} is 0x{byte:02x}") from None
+    return text.removeprefix("\ufeff") if number == 1 else text
+
+
+def open_text(path: Path) -> BufferedReader:
+    """Open a file or pipe for reading bytes.
+
+    Raises:
+        DataError: it cannot be opened.
+    """
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from None
 
 
 def read_lines(path: Path) -> Iterator[str]:
     r"""Yield the lines of a file, which end at \n only: other tools count them so.
 
     Raises:
-        DataError: there is no such file, or a line is not UTF-8.
+        DataError: the file cannot be opened, is a page that a server sent instead, or a line is not UTF-8.
     """
-    _check_file(path)
-    with path.open("rb") as file:
+    with open_text(path) as file:
+        head = file.peek(1024).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+        if head.startswith((b"<!doctype html", b"<html")):
+            raise DataError(f"{path} is an HTML page, such as a server's error message, and not text")
         for number, line in enumerate(file, 1):
             yield decode(line, str(path), number)
-
-
-def refuse_html(path: Path) -> None:
-    """Refuse a page that a server sent instead of a file.
-
-    Raises:
-        DataError: there is no such file, or it begins as HTML does.
-    """
-    _check_file(path)
-    with path.open("rb") as file:
-        head = file.read(1024).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if head.startswith((b"<!doctype html", b"<html")):
-        raise DataError(f"{path} is an HTML page, such as a server's error message, and not text")
 
 
 @contextlib.contextmanager
 def complete_files(*paths: Path) -> Iterator[list[Path]]:
     """Give a temporary path beside each of `paths`; renamed in this order when the block ends well, else removed.
 
-    The last one is a sign: where it is, all are complete.
+    The last one is a sign: where it is, all are complete. What a kill leaves is overwritten by the next run.
 
     Raises:
-        DataError: a folder of `paths` does not exist.
+        DataError: one of `paths` is a folder, or its folder does not exist.
     """
     for path in paths:
+        if path.is_dir():
+            raise DataError(f"cannot write {path}: it is a folder")
         if not path.parent.is_dir():
             raise DataError(f"cannot write {path}: there is no folder {path.parent}")
-    parts = [path.with_name(f"{path.name}.part-{os.getpid()}") for path in paths]
+    parts = [path.with_name(f"{path.name}.part") for path in paths]
     try:
         yield parts
+        paths[-1].unlink(missing_ok=True)  # or an older one would be a sign already between two renames
         for part, path in zip(parts, paths, strict=True):
             part.replace(path)
     finally:
         for part in parts:
             part.unlink(missing_ok=True)
-
-
-def _check_file(path: Path) -> None:
-    if not path.is_file():
-        raise DataError(f"cannot read {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")

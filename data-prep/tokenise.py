@@ -10,9 +10,11 @@ training text and what fairseq-interactive or tools.translate make of new text a
 
 import argparse
 import functools
+import sys
 
 from parallel_lines import LineFunction, add_arguments, filter_file
 from sacremoses import MosesTokenizer
+from sacremoses.corpus import NonbreakingPrefixes
 from textio import run
 
 
@@ -26,6 +28,8 @@ def line_function(options: argparse.Namespace) -> LineFunction:
 
         normalise = normaliser(options.lang)
     if options.tokenizer == "moses":
+        if options.lang not in NonbreakingPrefixes().available_langs:
+            print(f"tokenise.py: abbreviations of {options.lang} are unknown, those of en are used", file=sys.stderr)
         tokenise = functools.partial(
             MosesTokenizer(options.lang).tokenize,
             return_str=True,

@@ -80,7 +80,7 @@ def test_a_file_is_read_as_stdin_is_and_the_number_of_jobs_changes_nothing(tmp_p
         (["--jobs", "1"], b"gut\n\xff\n", "stdin:2: not valid UTF-8, byte 1 is 0xff"),
         (["--jobs", "2"], b"gut\n\xff\n", "stdin:2: not valid UTF-8, byte 1 is 0xff"),
         (["--jobs", "0"], b"gut\n", "--jobs must be at least 1, but is 0"),
-        (["/no/file"], b"", "[Errno 2] No such file or directory: '/no/file'"),
+        (["/no/file"], b"", "cannot read /no/file: No such file or directory"),
     ],
     ids=["invalid UTF-8", "invalid UTF-8, two jobs", "no job", "no file"],
 )

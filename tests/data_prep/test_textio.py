@@ -1,0 +1,103 @@
+"""textio: lines of UTF-8 and their errors, files that are complete or not there, programs that end in one line."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from textio import DataError, complete_files, read_lines
+
+from tests.trained import ROOT
+
+
+def test_lines_end_at_newlines_only_and_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_bytes("\ufeffeins\u2028zwei\x85drei\r\n\n\ufeffvier\x0b\nfünf".encode())
+    assert list(read_lines(text)) == ["eins\u2028zwei\x85drei\r", "", "\ufeffvier\x0b", "fünf"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("gut\nschön\n".encode("latin-1"), ":2: not valid UTF-8, byte 4 is 0xf6"),
+        (b"gut\nabgeschnitten \xc3", ":2: not valid UTF-8, byte 15 is 0xc3"),
+        (b"\xff\xfeg\0u\0t\0", ":1: not valid UTF-8, byte 1 is 0xff"),
+        (b"<!DOCTYPE html>\n<title>404</title>", " is an HTML page, such as a server's error message, and not text"),
+        (b"\xef\xbb\xbf\r\n <HTML lang=en>", " is an HTML page, such as a server's error message, and not text"),
+    ],
+    ids=["Latin-1", "cut in a character", "UTF-16", "HTML", "HTML after a byte order mark"],
+)
+def test_what_is_no_text_is_named_with_its_line(tmp_path: Path, content: bytes, message: str) -> None:
+    text = tmp_path / "train.de"
+    text.write_bytes(content)
+    with pytest.raises(DataError) as error:
+        list(read_lines(text))
+    assert str(error.value) == f"{text}{message}"
+
+
+@pytest.mark.parametrize(("name", "reason"), [("no.de", "No such file or directory"), ("folder", "Is a directory")])
+def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(DataError, match=rf"^cannot read \S+/{name}: {reason}$"):
+        list(read_lines(tmp_path / name))
+
+
+def write(parts: list[Path], text: str) -> None:
+    for part in parts:
+        part.write_text(text, encoding="utf-8")
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir() if path.is_file()}
+
+
+def test_files_are_replaced_together_or_stay_as_they_were(tmp_path: Path) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    with complete_files(*paths) as parts:
+        write(parts, "old")
+    with pytest.raises(KeyboardInterrupt), complete_files(*paths) as parts:
+        write(parts, "new")
+        raise KeyboardInterrupt
+    assert contents(tmp_path) == {"a": "old", "b": "old"}
+
+
+def test_the_last_file_is_not_there_while_others_are_replaced(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("a", "b", "sign")]
+    write([paths[0], paths[2]], "old")
+    with pytest.raises(IsADirectoryError), complete_files(*paths) as parts:
+        write(parts, "new")
+        paths[1].mkdir()  # its replacement fails, as a kill between two of them would end it
+    assert contents(tmp_path) == {"a": "new"}
+
+
+@pytest.mark.parametrize(("name", "reason"), [("no/out", "there is no folder"), ("folder", "it is a folder")])
+def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "folder").mkdir()
+    with (
+        pytest.raises(DataError, match=rf"^cannot write \S+/{name}: {reason}"),
+        complete_files(tmp_path / "good", tmp_path / name),
+    ):
+        pytest.fail("the work began")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_reader_that_has_enough_ends_a_program_quietly_as_other_programs_end(tmp_path: Path, jobs: int) -> None:
+    text = tmp_path / "text"
+    text.write_text("Das ist ein Haus.\n" * 20_000, encoding="utf-8")
+    command = [sys.executable, "data-prep/tokenise.py", "--lang", "de", "--jobs", str(jobs), str(text)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == b"Das ist ein Haus .\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("Das ist ein Haus.\n", encoding="utf-8")
+    command = [sys.executable, "data-prep/tokenise.py", "--lang", "de", str(text)]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (1, b"tokenise.py: error: [Errno 28] No space left on device\n")
