@@ -64,11 +64,8 @@ def main() -> None:
     identifier = None if options.any_language else LanguageIdentifier.from_model_file(MODEL_FILE)
     unknown = [] if identifier is None else [name for name in langs if name not in identifier.labels]
     if unknown:
-        print(
-            f"check_corpus.py: not checked for swapped sides: {', '.join(unknown)} is no known language",
-            file=sys.stderr,
-        )
-        identifier = None
+        names = ", ".join(unknown)
+        print(f"check_corpus.py: not checked for swapped sides: {names} is no known language", file=sys.stderr)
     for prefix in options.prefixes:
         print(f"{prefix}: {check(prefix, langs, identifier):,} pairs")
 
