@@ -30,7 +30,7 @@ def segments(lines: list[str], name: str) -> Iterator[str]:
         DataError: one isn't whole on a line of its own.
     """
     for number, line in enumerate(lines, 1):
-        if "<seg" not in line and "</seg" not in line:
+        if "<seg" not in line:
             continue
         match = _SEGMENT.fullmatch(line)
         if match is None or "<seg" in match[1]:

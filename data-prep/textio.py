@@ -19,14 +19,17 @@ class DataError(ValueError):
 def run(name: str, main: Callable[[], None]) -> None:
     """Run a program's `main`; a bad input becomes one line on stderr and exit status 1, without a traceback."""
     try:
-        main()
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # the reader, such as `head`, has enough; without this Python complains when it closes stdout
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)  # what the shell says of other programs that write to a closed pipe
-    except (DataError, OSError) as error:
+        try:
+            main()
+        finally:
+            sys.stdout.flush()
+    except DataError as error:
         sys.exit(f"{name}: error: {error}")
+    except OSError as error:
+        # or Python writes what stdout still holds once more, complains once more, and takes another status
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # a reader that has enough, such as `head`, is no error: the status is the one that it gives to other programs
+        sys.exit(141 if isinstance(error, BrokenPipeError) else f"{name}: error: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
 

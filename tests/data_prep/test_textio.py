@@ -1,5 +1,6 @@
 """textio: lines of UTF-8 and their errors, files that are complete or not there, programs that end in one line."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -80,24 +81,27 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, 
         pytest.fail("the work began")
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_reader_that_has_enough_ends_a_program_quietly_as_other_programs_end(tmp_path: Path, jobs: int) -> None:
-    text = tmp_path / "text"
-    text.write_text("Das ist ein Haus.\n" * 20_000, encoding="utf-8")
-    command = [sys.executable, "data-prep/tokenise.py", "--lang", "de", "--jobs", str(jobs), str(text)]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, cwd=ROOT, stdout=pipe, stderr=pipe) as process:
-        assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline() == b"Das ist ein Haus .\n"
-        process.stdout.close()
-        assert process.stderr.read() == b""
-    assert process.returncode == 141
+def tokenise(text: str, jobs: int, stdout: int, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Tokenise with a stdout of another kind, buffered as it is for users."""
+    (folder / "text").write_text(text, encoding="utf-8")
+    command = [sys.executable, "data-prep/tokenise.py", "--lang", "de", "--jobs", str(jobs), str(folder / "text")]
+    environment = {**os.environ, "PYTHONUNBUFFERED": ""}
+    return subprocess.run(command, cwd=ROOT, env=environment, stdout=stdout, stderr=subprocess.PIPE, check=False)
 
 
-def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path) -> None:
-    text = tmp_path / "text"
-    text.write_text("Das ist ein Haus.\n", encoding="utf-8")
-    command = [sys.executable, "data-prep/tokenise.py", "--lang", "de", str(text)]
+@pytest.mark.parametrize(("lines", "jobs"), [(1, 1), (20_000, 1), (20_000, 2)])
+def test_a_reader_that_has_enough_ends_a_program_quietly_as_it_ends_others(
+    tmp_path: Path, lines: int, jobs: int
+) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = tokenise("Das ist ein Haus.\n" * lines, jobs, writer, tmp_path)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("lines", [1, 20_000])
+def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path, lines: int) -> None:
     with Path("/dev/full").open("wb") as full:
-        done = subprocess.run(command, cwd=ROOT, stdout=full, stderr=subprocess.PIPE, check=False)
+        done = tokenise("Das ist ein Haus.\n" * lines, 1, full.fileno(), tmp_path)
     assert (done.returncode, done.stderr) == (1, b"tokenise.py: error: [Errno 28] No space left on device\n")
