@@ -63,6 +63,8 @@ class LineCodec:
 
     def _segment(self, text: str) -> str:
         text = text if self.normalise is None else self.normalise(text)
+        # as data-prep/tokenise.py: a no-break space is no symbol of training text, but sentencepiece would make it one
+        text = " ".join(text.split())
         text = text.lower() if self.lowercase else text
         text = text if self.tokenizer is None else self.tokenizer.encode(text)
         if self.bpe is None:

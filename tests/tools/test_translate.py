@@ -164,6 +164,14 @@ def test_lowercase_lowers_the_source(trained: Trained, translator: Translator) -
     assert list(load(trained, "--lowercase")[0].translate(["ANNA SEES"])) == list(translator.translate(["anna sees"]))
 
 
+def test_normalise_normalises_the_source(trained: Trained, translator: Translator) -> None:
+    raw, plain = "„Anna“ sees a\u00addog …", '"Anna" sees a dog ...'
+    normalising, _ = load(trained, "--normalise")
+    assert list(normalising.translate([raw])) == list(translator.translate([plain]))
+    tokens = [found.codec.encode(raw, max_tokens=99).tokens for found in (normalising, translator)]
+    assert tokens[0] is not None and tokens[1] is not None and tokens[0].tolist() != tokens[1].tolist()
+
+
 def test_languages_are_taken_from_the_data_folder(trained: Trained, translator: Translator) -> None:
     options = trained.options()
     options = options[: options.index("-s")] + options[options.index("de") + 1 :]
