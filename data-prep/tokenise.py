@@ -10,12 +10,24 @@ training text and what fairseq-interactive or tools.translate make of new text a
 
 import argparse
 import functools
+import importlib.util
 import sys
+from pathlib import Path
 
 from parallel_lines import LineFunction, add_arguments, filter_file
 from sacremoses import MosesTokenizer
 from sacremoses.corpus import NonbreakingPrefixes
 from textio import run
+
+NORMALISE = Path(__file__).resolve().parents[1] / "fairseq_rope" / "tools" / "normalise.py"
+
+
+def normaliser(lang: str) -> LineFunction:
+    """Call `normaliser` of its file alone: importing the package loads torch, which takes seconds and 250 MB."""
+    spec = importlib.util.spec_from_file_location("normalise", NORMALISE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.normaliser(lang)
 
 
 def line_function(options: argparse.Namespace) -> LineFunction:
@@ -23,9 +35,6 @@ def line_function(options: argparse.Namespace) -> LineFunction:
     normalise: LineFunction = str
     tokenise: LineFunction = str
     if options.normalise:
-        # imported only here, because the package loads torch
-        from fairseq_rope.tools.normalise import normaliser
-
         normalise = normaliser(options.lang)
     if options.tokenizer == "moses":
         if options.lang not in NonbreakingPrefixes().available_langs:
