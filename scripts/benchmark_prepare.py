@@ -48,7 +48,7 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
             for lang in LANGUAGES:
                 with (folder / f"tok.{lang}").open("rb") as one:
                     shutil.copyfileobj(one, both)
-        command = ["subword-nmt", "learn-bpe", "-s", str(merges)]
+        command = [sys.executable, "-m", "subword_nmt.learn_bpe", "-s", str(merges)]
         return measure(command, stdin=folder / "tok", stdout=folder / "codes")
 
     def apply(lang: str) -> Measurement:
@@ -56,7 +56,7 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
         return measure(command, stdout=folder / f"bpe.{lang}")
 
     def binarise() -> Measurement:
-        command = ["fairseq-preprocess", "-s", "en", "-t", "de"]
+        command = [sys.executable, "-m", "fairseq_cli.preprocess", "-s", "en", "-t", "de"]
         command += ["--joined-dictionary", "--thresholdsrc", "0", "--thresholdtgt", "0", "--padding-factor", "8"]
         command += ["--trainpref", str(folder / "clean"), "--destdir", str(folder / "data-bin")]
         # fairseq's first process takes a part of its own only when all others have done theirs
@@ -104,19 +104,28 @@ def extrapolated_table(found: dict[str, dict[str, float]]) -> str:
     return "\n".join(rows)
 
 
+def positive(text: str) -> int:
+    """Read a whole number of at least 1, for argparse."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, but is {number}")
+    return number
+
+
 def main() -> None:
     """Read the options, then measure size after size."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder of the real corpora")
     parser.add_argument("--work", type=Path, required=True, help="folder for the text; some 2 kB for each pair")
-    parser.add_argument("--pairs", type=int, nargs="+", default=[50_000, 200_000, 800_000])
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="processes (default: all cores)")
-    parser.add_argument("--merges", type=int, default=37_000)
+    parser.add_argument("--pairs", type=positive, nargs="+", default=[50_000, 200_000, 800_000])
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument("--jobs", type=positive, default=cores, help="processes (default: all cores)")
+    parser.add_argument("--merges", type=positive, default=37_000)
     parser.add_argument("--json", type=Path, help="write the figures to this file, too")
     options = parser.parse_args()
     real = real_pairs(options.data)
     points: dict[str, list[Point]] = {}
-    for pairs in sorted(options.pairs):
+    for pairs in sorted(set(options.pairs)):
         folder = options.work / str(pairs)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
@@ -142,4 +151,6 @@ if __name__ == "__main__":
     try:
         main()
     except subprocess.CalledProcessError as error:
-        sys.exit(f"{error}\n{error.stderr.decode(errors='replace')}")
+        sys.exit(f"benchmark_prepare.py: error: {error}\n{error.stderr.decode(errors='replace')}")
+    except OSError as error:
+        sys.exit(f"benchmark_prepare.py: error: {error}")

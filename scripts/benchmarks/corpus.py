@@ -48,11 +48,11 @@ def repeated(pairs: list[Pair], count: int) -> Iterator[Pair]:
 def changed(text: str, turn: int, index: int) -> str:
     """Change a line so that repetition brings neither the same lines nor the same words only.
 
-    Each number becomes another one of as many digits; a line without one gets one of four digits at its end. The
-    longest word of one line in four takes a number of its own, as Haus becomes Haus271828, so that word types grow
-    by one for every two pairs, as in real text of this size. Both sides of a pair get the same numbers.
+    Each number becomes another one of four digits or more; a line without one gets one at its end. The longest word of
+    one line in four takes a number of its own, as Haus becomes Haus271828, so that word types grow by one for every two
+    pairs, as in real text of this size. Both sides of a pair get the same numbers.
     """
-    text, numbers = _NUMBER.subn(lambda match: _digits(f"{turn} {match[0]}", len(match[0])), text)
+    text, numbers = _NUMBER.subn(lambda match: _digits(f"{turn} {match[0]}", max(len(match[0]), 4)), text)
     if not numbers:
         text = f"{text} {_digits(f'{turn} {index}', 4)}"
     if index % 4 == 0:
