@@ -41,7 +41,7 @@ def codes(text: Path) -> Path:
 
 def subword_nmt(codes: Path, text: Path) -> bytes:
     """What the command of subword-nmt prints."""
-    command = [str(Path(sys.executable).parent / "subword-nmt"), "apply-bpe", "-c", str(codes)]
+    command = [sys.executable, "-m", "subword_nmt.apply_bpe", "-c", str(codes)]
     with text.open("rb") as stdin:
         return subprocess.run(command, stdin=stdin, capture_output=True, check=True).stdout
 
