@@ -63,7 +63,7 @@ def clean(inputs: tuple[Path, Path], outputs: list[Path], rules: Rules) -> Count
 def table(counts: Counter[str], rules: Rules) -> str:
     """Return the counts as a table with a row for each rule."""
     names = {
-        "min_length": f"under {rules.min_length} tokens",
+        "min_length": "empty" if rules.min_length == 1 else f"under {rules.min_length} tokens",
         "max_length": f"over {rules.max_length} tokens",
         "max_ratio": f"lengths over 1 : {rules.max_ratio:g}",
         "": "kept",

@@ -74,6 +74,14 @@ def test_a_file_is_read_as_stdin_is_and_the_number_of_jobs_changes_nothing(tmp_p
     assert file.stderr == stream.stderr == b""
 
 
+def test_a_language_whose_abbreviations_are_unknown_is_told(monkeypatch):
+    done = run_program(monkeypatch, "tokenise.py", "--lang", "tlh", "--jobs", "1", stdin=b"Qapla' Mr. Worf.\n")
+    assert (done.status, done.stdout) == (0, b"Qapla &apos; Mr. Worf .\n")
+    assert done.stderr == "tokenise.py: abbreviations of tlh are unknown, those of en are used\n"
+    done = run_program(monkeypatch, "tokenise.py", "--lang", "tlh", "--tokenizer", "none", stdin=b"Qapla'\n")
+    assert (done.stdout, done.stderr) == (b"Qapla'\n", "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "message"),
     [
