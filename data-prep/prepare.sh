@@ -1,10 +1,14 @@
 # Raw parallel text to binarised data, for every recipe: `source` it after scripts/lib.sh and a file of scripts/conf.
 # shellcheck shell=bash
 #
-# In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}       raw text, or tokenised text in BPE in $WORK/text
-# Out: $WORK/text/SET.tok.LANG, codes, SET.LANG        tokenised; joint BPE; text in BPE
-#      $WORK/data-bin                                  what fairseq-train and fairseq-generate read
-# Settings: SOURCE_LANG, TARGET_LANG, LOWERCASE, MOSES, BPE_MERGES, TEST_SETS.
+# In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text, or text in BPE in $WORK/text/SET.LANG
+# Out: $WORK/text/SET.tok.LANG                     normalised and tokenised
+#      $WORK/text/codes or sentencepiece.model     joint BPE of the training text
+#      $WORK/text/train.bpe.LANG, cleaning.json    the training text in BPE before cleaning, and what that dropped
+#      $WORK/text/SET.LANG                         text in BPE
+#      $WORK/data-bin                              what fairseq-train and fairseq-generate read; data-bin/shardN more of it
+#      $WORK/manifest.json                         versions, settings, counts and checksums
+# Settings: SOURCE_LANG, TARGET_LANG, NORMALISE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, TEST_SETS, SHARDS, JOBS.
 
 # sets: the names of all parts of the corpus, a line each.
 sets() {
@@ -22,52 +26,126 @@ same_lines() {
   done
 }
 
-tokenise() { # LANG FILE
-  local options=("${MOSES[@]}")
+tokenise() { # SET LANG FILE
+  local options=(--lang "$2" --jobs "$JOBS")
+  if [[ $BPE == sentencepiece ]]; then options+=(--tokenizer none); else options+=("${MOSES[@]}"); fi
+  # a reference stays as it is: scores on normalised ones are not those of other people
+  [[ $NORMALISE == 0 || ($2 == "$TARGET_LANG" && $1 != train && $1 != valid) ]] || options+=(--normalise)
   [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
-  python "$ROOT/data-prep/tokenise.py" --lang "$1" "${options[@]}" <"$2"
+  python "$ROOT/data-prep/tokenise.py" "${options[@]}" "$3"
 }
 
 learn_bpe() { # FILE...: merges of all files together
-  cat -- "$@" | subword-nmt learn-bpe -s "$BPE_MERGES" 2> >(grep -v it/s >&2)
+  if [[ $BPE == sentencepiece ]]; then
+    python "$ROOT/data-prep/sentencepiece_bpe.py" learn --size "$BPE_MERGES" "$@"
+  else
+    cat -- "$@" | subword-nmt learn-bpe -s "$BPE_MERGES" 2> >(grep -v it/s >&2)
+  fi
 }
 
-apply_bpe() { # CODES FILE
-  subword-nmt apply-bpe -c "$1" <"$2"
+apply_bpe() { # MODEL FILE
+  if [[ $BPE == sentencepiece ]]; then
+    python "$ROOT/data-prep/sentencepiece_bpe.py" apply --model "$1" --jobs "$JOBS" "$2"
+  else
+    python "$ROOT/data-prep/apply_bpe.py" --codes "$1" --jobs "$JOBS" "$2"
+  fi
+}
+
+# clean_train FROM TO: drop the pairs that break a rule of CLEAN; both sides are complete or not there.
+clean_train() {
+  local file
+  if [[ -s $2.$SOURCE_LANG && -s $2.$TARGET_LANG && -s $WORK/text/cleaning.json ]]; then
+    log "have $2.$SOURCE_LANG and $2.$TARGET_LANG"
+    return
+  fi
+  log "make $2.$SOURCE_LANG and $2.$TARGET_LANG: clean ${CLEAN[*]}"
+  python "$ROOT/data-prep/clean_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
+    "${CLEAN[@]}" --report "$WORK/text/cleaning.json" "$1" "$2" >&2
 }
 
 # prepare_text: $WORK/raw -> $WORK/text.
 prepare_text() {
-  local text=$WORK/text set lang
-  same_settings "$text/settings" "$(declare -p SOURCE_LANG TARGET_LANG LOWERCASE MOSES BPE_MERGES TEST_SETS)"
+  local text=$WORK/text codes=codes set lang name
+  [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $BPE"
+  [[ $BPE != sentencepiece ]] || codes=sentencepiece.model
+  same_settings "$text/settings" "$(declare -p SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS)"
+  if [[ ! -f $text/checked ]]; then
+    # before hours are spent
+    sets | sed "s|^|$WORK/raw/|" | xargs -d '\n' python "$ROOT/data-prep/check_corpus.py" \
+      --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" >&2
+    : >"$text/checked"
+  fi
   for set in $(sets); do
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
-      [[ -f $WORK/raw/$set.$lang ]] || die "$WORK/raw/$set.$lang is missing"
-      step "$text/$set.tok.$lang" tokenise "$lang" "$WORK/raw/$set.$lang"
+      step "$text/$set.tok.$lang" tokenise "$set" "$lang" "$WORK/raw/$set.$lang"
     done
     same_lines "$WORK/raw/$set."{"$SOURCE_LANG","$TARGET_LANG"} "$text/$set.tok."{"$SOURCE_LANG","$TARGET_LANG"}
   done
-  step "$text/codes" learn_bpe "$text/train.tok."{"$SOURCE_LANG","$TARGET_LANG"}
+  step "$text/$codes" learn_bpe "$text/train.tok."{"$SOURCE_LANG","$TARGET_LANG"}
   for set in $(sets); do
+    name=$set
+    ((${#CLEAN[@]} == 0)) || [[ $set != train ]] || name=train.bpe
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
-      step "$text/$set.$lang" apply_bpe "$text/codes" "$text/$set.tok.$lang"
+      step "$text/$name.$lang" apply_bpe "$text/$codes" "$text/$set.tok.$lang"
     done
+    same_lines "$text/$set.tok.$SOURCE_LANG" "$text/$name."{"$SOURCE_LANG","$TARGET_LANG"}
   done
+  ((${#CLEAN[@]} == 0)) || clean_train "$text/train.bpe" "$text/train"
 }
 
-# binarise: $WORK/text -> $WORK/data-bin, with one dictionary of every training symbol for both languages.
+# preprocess OPTION...: fairseq-preprocess with one dictionary for both languages.
+preprocess() {
+  fairseq-preprocess --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
+    --thresholdsrc 0 --thresholdtgt 0 --padding-factor 8 --workers "$JOBS" "$@" >&2
+}
+
+# binarise: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
 binarise() {
   local text=$WORK/text bin=$WORK/data-bin set tests
+  for set in $(sets); do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
+  # a dictionary belongs to its text: with another it gives <unk> in silence
+  same_settings "$WORK/data-bin.settings" "SHARDS=$SHARDS $(cd "$text" && sets | while read -r set; do
+    wc -lc -- "$set.$SOURCE_LANG" "$set.$TARGET_LANG"
+  done)"
+  tests=$(printf ",$text/%s" "${TEST_SETS[@]}")
   if [[ -d $bin ]]; then
     log "have $bin"
-    return
+  elif ((SHARDS == 1)); then
+    log "make $bin"
+    rm -rf -- "$bin.part"
+    preprocess --trainpref "$text/train" --validpref "$text/valid" --testpref "${tests:1}" --destdir "$bin.part"
+    mv -- "$bin.part" "$bin"
+  else
+    log "make $bin in $SHARDS shards"
+    rm -rf -- "$bin.part"
+    binarise_shards "$bin.part" "${tests:1}"
+    mv -- "$bin.part" "$bin"
   fi
-  for set in $(sets); do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
-  log "make $bin"
-  rm -rf -- "$bin.part"
-  tests=$(printf ",$text/%s" "${TEST_SETS[@]}")
-  fairseq-preprocess --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
-    --trainpref "$text/train" --validpref "$text/valid" --testpref "${tests:1}" --destdir "$bin.part" \
-    --thresholdsrc 0 --thresholdtgt 0 --padding-factor 8 --workers "$(nproc)" >&2
-  mv -- "$bin.part" "$bin"
+  manifest
+}
+
+# binarise_shards OUT TESTS: line N of the training text goes to shard N modulo SHARDS, on both sides alike.
+binarise_shards() {
+  local out=$1 tests=$2 lang shard dictionary=$1/dict.$SOURCE_LANG.txt split=$1/split
+  mkdir -p -- "$split"
+  preprocess --trainpref "$WORK/text/train" --dict-only --destdir "$out"
+  for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
+    split --number "r/$SHARDS" --numeric-suffixes --suffix-length 4 --additional-suffix ".$lang" "$WORK/text/train.$lang" "$split/"
+  done
+  for ((shard = 1; shard < SHARDS; shard++)); do
+    preprocess --srcdict "$dictionary" --trainpref "$split/$(printf %04d "$shard")" --destdir "$out/shard$shard"
+  done
+  mv -- "$dictionary" "$split/dict.txt" # or it would be overwritten while it is read
+  rm -f -- "$out/dict.$TARGET_LANG.txt"
+  preprocess --srcdict "$split/dict.txt" --trainpref "$split/0000" --validpref "$WORK/text/valid" --testpref "$tests" --destdir "$out"
+  rm -rf -- "$split"
+}
+
+manifest() {
+  local name settings=()
+  for name in SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS; do
+    local -n value=$name
+    settings+=("$name=${value[*]}")
+  done
+  step "$WORK/manifest.json" python "$ROOT/data-prep/manifest.py" "$WORK" "${settings[@]}"
 }

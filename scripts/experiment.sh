@@ -1,20 +1,85 @@
-# Train, average, decode and score one model of an experiment: `source` it after lib.sh and a file of scripts/conf.
+# Train, average and score the models of an experiment: `source` it after lib.sh and a file of scripts/conf.
 # shellcheck shell=bash
 #
 # In:  $WORK/data-bin, $WORK/raw
-# Out: $WORK/NAME/{train.log,checkpoint*.pt,averaged.pt,generate-SET.log,score-SET.json}
-# Settings: TRAIN, SAVE, AVERAGE, GENERATE, TEST_SETS, SOURCE_LANG, TARGET_LANG, LOWERCASE, MOSES.
+# Out: $WORK/MODEL/{train.log,checkpoint*.pt,averaged.pt,generate-SET.log,hyp-SET.LANG,score-SET.json}
+#      MODEL is rope or sinusoidal, and rope-seed2 ... for another seed than 1
+# Settings: MODELS, SEEDS, ROPE, SINUSOIDAL, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, GENERATE, TEST_SETS,
+#           SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALISE, MOSES, BPE, SHARDS.
+
+# shellcheck source=scripts/hardware.sh
+source "$ROOT/scripts/hardware.sh"
 
 # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
 export PYTHONWARNINGS=${PYTHONWARNINGS:-ignore::FutureWarning,ignore::UserWarning,ignore::DeprecationWarning}
 
-# run_model NAME ARCHITECTURE...: the whole chain for one model, each step once; run again it continues.
-run_model() {
-  local dir=$WORK/$1 index set subset
-  shift
-  same_settings "$dir/settings" "$(printf ' %q' "$@" "${TRAIN[@]}" "${SAVE[@]}")"
-  train_model "$dir" "$@"
-  average_model "$dir"
+# each_model FUNCTION: call it with MODEL, SEED and DIR for each of MODELS and SEEDS.
+each_model() {
+  local seed model
+  [[ $SEEDS =~ ^[0-9]+(,[0-9]+)*$ ]] || die "--seeds must be numbers with commas between, as 1,2,3, but is $SEEDS"
+  for seed in ${SEEDS//,/ }; do
+    for model in $MODELS; do
+      [[ $model == rope || $model == sinusoidal ]] || die "MODELS must be of rope and sinusoidal, but is $MODELS"
+      mkdir -p -- "$(model_dir "$model" "$seed")"
+      "$1" "$model" "$seed" "$(model_dir "$model" "$seed")"
+    done
+  done
+}
+
+model_dir() { # MODEL SEED
+  if [[ $2 == 1 ]]; then printf '%s' "$WORK/$1"; else printf '%s' "$WORK/$1-seed$2"; fi
+}
+
+# train_model MODEL SEED DIR: train, or go on after the last checkpoint that is whole.
+train_model() {
+  local model=$1 dir=$3 batch
+  local -n architecture=${model^^}
+  local options=("${architecture[@]}" "${TRAIN[@]}" --seed "$2" "${SAVE[@]}")
+  find_hardware
+  if ((NODE_RANK == 0)); then
+    same_settings "$dir/settings" "$(printf '%q ' "${options[@]}" BATCH_TOKENS="$BATCH_TOKENS")"
+  fi
+  if [[ -f $dir/trained ]]; then
+    log "have $dir/trained"
+    return
+  fi
+  batch=$(batch_options "$BATCH_TOKENS" "$MAX_TOKENS")
+  if ((NODE_RANK == 0)); then
+    log "train $dir: ${options[*]}"
+    # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
+    python -m fairseq_rope.tools.repair "$dir" >&2
+    options+=(--log-file "$dir/train.log" --tensorboard-logdir "$dir/tensorboard")
+  fi
+  # shellcheck disable=SC2086  # batch is words
+  launch_training "$(training_data)" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
+    --user-dir "$(user_dir)" --save-dir "$dir" $batch "${options[@]}" >&2
+  ((NODE_RANK > 0)) || : >"$dir/trained"
+}
+
+user_dir() {
+  python -m fairseq_rope 2>/dev/null
+}
+
+# training_data: the folders of all shards, as fairseq wants them.
+training_data() {
+  local shard
+  printf '%s' "$WORK/data-bin"
+  for ((shard = 1; shard < SHARDS; shard++)); do printf ':%s' "$WORK/data-bin/shard$shard"; done
+}
+
+average_model() { # MODEL SEED DIR
+  if [[ -s $3/averaged.pt ]]; then
+    log "have $3/averaged.pt"
+    return
+  fi
+  [[ -f $3/trained ]] || die "$3 is not trained: run the stage train first"
+  python -m fairseq_rope.tools.average --inputs "$3" "${AVERAGE[@]}" --output "$3/averaged.pt" >&2
+}
+
+# evaluate_model MODEL SEED DIR: translate and score every test set.
+evaluate_model() {
+  local dir=$3 index set subset
+  [[ -s $dir/averaged.pt ]] || die "$dir/averaged.pt is missing: run the stage average first"
   for index in "${!TEST_SETS[@]}"; do
     set=${TEST_SETS[index]}
     subset=test$index # fairseq's names: test, test1, test2 ...
@@ -23,34 +88,9 @@ run_model() {
   done
 }
 
-# train_model DIR ARCHITECTURE...: train, or go on after the last checkpoint that is whole.
-train_model() {
-  local dir=$1
-  shift
-  if [[ -f $dir/trained ]]; then
-    log "have $dir/trained"
-    return
-  fi
-  log "train $dir: $*"
-  # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
-  python -m fairseq_rope.tools.repair "$dir" >&2
-  fairseq-train "$WORK/data-bin" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
-    --user-dir "$(python -m fairseq_rope 2>/dev/null)" "$@" "${TRAIN[@]}" "${SAVE[@]}" \
-    --save-dir "$dir" --log-file "$dir/train.log" >&2
-  : >"$dir/trained"
-}
-
-average_model() { # DIR
-  if [[ -s $1/averaged.pt ]]; then
-    log "have $1/averaged.pt"
-    return
-  fi
-  python -m fairseq_rope.tools.average --inputs "$1" "${AVERAGE[@]}" --output "$1/averaged.pt" >&2
-}
-
 generate() { # CHECKPOINT SUBSET
   # a multiple of 1: with its default of 8, fairseq's main branch leaves out the sentences that do not fill one
-  fairseq-generate "$WORK/data-bin" --user-dir "$(python -m fairseq_rope 2>/dev/null)" --path "$1" \
+  fairseq-generate "$WORK/data-bin" --user-dir "$(user_dir)" --path "$1" --remove-bpe "$BPE" \
     --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --gen-subset "$2" --required-batch-size-multiple 1 "${GENERATE[@]}"
 }
 
@@ -59,14 +99,48 @@ score_log() { # LOG REFERENCE
   local options=(--log "$1" --target-lang "$TARGET_LANG" --allow empty --json)
   [[ ! -f $2 ]] || options+=(--ref-raw "$2")
   [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
+  # sentencepiece gives raw text, not Moses' tokens
+  [[ $BPE != sentencepiece ]] || options+=(--detokenised)
   python -m fairseq_rope.tools.score "${options[@]}"
 }
 
-# translator_command NAME: the command that translates raw text with this model, for people to copy.
+# run_stages FETCH STAGE...: the stages that are named, or all, in their order; FETCH is the function of the first one.
+# Each does what is not done yet.
+run_stages() {
+  local fetch=$1 all=(fetch prepare train average evaluate) stage
+  shift
+  for stage in "$@"; do
+    [[ " ${all[*]} " == *" $stage "* ]] || die "a stage must be of ${all[*]}, but is $stage"
+  done
+  (($#)) || set -- "${all[@]}"
+  [[ ${NODES:-${SLURM_NNODES:-1}} == 1 || $* == train ]] || die "on several nodes run the stage train alone, the others on one node"
+  for stage in "${all[@]}"; do
+    [[ " $* " == *" $stage "* ]] || continue
+    case $stage in
+      fetch) "$fetch" ;;
+      prepare)
+        prepare_text
+        binarise
+        ;;
+      train | average) each_model "${stage}_model" ;;
+      evaluate)
+        each_model evaluate_model
+        python -m fairseq_rope.tools.results "$WORK"
+        ;;
+    esac
+  done
+}
+
+# translator_command MODEL: the command that translates raw text with this model, for people to copy.
 translator_command() {
   printf '%s ' python -m fairseq_rope.tools.translate "$WORK/data-bin" --path "$WORK/$1/averaged.pt" \
-    --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --tokenizer moses "${MOSES[@]}" \
-    --bpe subword_nmt --bpe-codes "$WORK/text/codes"
+    --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG"
+  if [[ $BPE == sentencepiece ]]; then
+    printf '%s ' --bpe sentencepiece --sentencepiece-model "$WORK/text/sentencepiece.model"
+  else
+    printf '%s ' --tokenizer moses "${MOSES[@]}" --bpe subword_nmt --bpe-codes "$WORK/text/codes"
+  fi
+  [[ $NORMALISE == 0 ]] || printf -- '--normalise '
   [[ $LOWERCASE == 0 ]] || printf -- '--lowercase '
   printf '%q ' "${GENERATE[@]}"
 }

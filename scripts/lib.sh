@@ -19,6 +19,7 @@ on_error() {
   ((BASH_SUBSHELL)) || log "stopped at $1: ${2%%$'\n'*}"
 }
 set -E
+shopt -s inherit_errexit # or bash turns `set -e` off in $( ... )
 trap 'on_error "${BASH_SOURCE[0]##*/}, line $LINENO" "$BASH_COMMAND"' ERR
 
 # usage_from_header [FILE]: print the comment at the top of the script, its only help text.
@@ -53,6 +54,20 @@ same_settings() {
     diff -- "$file" - <<<"$text" >&2 || true
     die "$file holds other settings (< there, > now); remove $(dirname -- "$file"), or choose another folder with WORK"
   fi
+}
+
+# source_conf NAME: settings, of scripts/conf/NAME.env or of a file with a path of its own.
+source_conf() {
+  local file=$1
+  [[ $file == */* ]] || file=$ROOT/scripts/conf/$file.env
+  [[ -f $file ]] || die "--conf $1: there is no $file; scripts/conf has $(cd "$ROOT/scripts/conf" && printf '%s ' *.env)"
+  # shellcheck source=scripts/conf/tiny.env
+  source "$file"
+}
+
+# plain FILE: print FILE, or FILE.gz unpacked.
+plain() {
+  if [[ -f $1 ]]; then cat -- "$1"; else gzip -dc -- "$1.gz"; fi
 }
 
 # shellcheck source=scripts/env.sh

@@ -13,8 +13,6 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# shellcheck source=scripts/conf/quickstart.env
-source "$ROOT/scripts/conf/quickstart.env"
 # shellcheck source=data-prep/prepare.sh
 source "$ROOT/data-prep/prepare.sh"
 # shellcheck source=scripts/experiment.sh
@@ -23,11 +21,12 @@ source "$ROOT/scripts/experiment.sh"
 compare=0
 case ${1:-} in
   --help | -h) usage_from_header && exit ;;
-  --compare) compare=1 ;;
+  --compare) compare=1 MODELS="rope sinusoidal" ;;
   "") ;;
   *) die "the argument must be --compare or --help, but is $1" ;;
 esac
 
+source_conf quickstart
 WORK=${WORK:-$ROOT/runs/quickstart}
 setup_env "" plot
 if [[ ! -d $WORK/raw ]]; then
@@ -37,11 +36,10 @@ if [[ ! -d $WORK/raw ]]; then
 fi
 prepare_text
 binarise
-run_model rope "${ROPE[@]}"
-if ((compare)); then
-  run_model sinusoidal "${SINUSOIDAL[@]}"
-  python -m fairseq_rope.tools.plot "$WORK" --output "$WORK/learning_curves.png" >&2
-fi
+each_model train_model
+each_model average_model
+each_model evaluate_model
+((compare == 0)) || python -m fairseq_rope.tools.plot "$WORK" --output "$WORK/learning_curves.png" >&2
 
 read -r -a translator <<<"$(translator_command rope)"
 head -n 5 "$WORK/raw/test.en" >"$WORK/five.en"

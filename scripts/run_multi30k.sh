@@ -6,7 +6,7 @@
 # In:   MULTI30K_DIR  a folder with the raw files; without it they are fetched from their public repository
 #       PREPARED      a folder with {train,valid,test.2016}.{en,de} (.gz) that are tokenised and in BPE already: used as they are
 # Set:  BASELINE=1    train the sinusoidal twin instead
-#       MAX_EPOCH     epochs (45)         SEED  random seed (1)
+#       MAX_EPOCH     epochs (45)         SEEDS  random seeds (1), as 1,2,3
 #       WORK          work folder (runs/multi30k, or runs/multi30k-prepared)
 # Out:  $WORK/rope/averaged.pt and the table of results; run again, it continues.
 # Time: about 60 minutes on two cores. Expected: BLEU4 of about 41, lower-cased and tokenised.
@@ -15,8 +15,6 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 if [[ ${1:-} == --help || ${1:-} == -h ]]; then usage_from_header && exit; fi
 (($# == 0)) || die "there are no arguments, but got: $*; settings are variables, see --help"
-# shellcheck source=scripts/conf/multi30k.env
-source "$ROOT/scripts/conf/multi30k.env"
 # shellcheck source=data-prep/fetch_multi30k.sh
 source "$ROOT/data-prep/fetch_multi30k.sh"
 # shellcheck source=data-prep/prepare.sh
@@ -24,20 +22,17 @@ source "$ROOT/data-prep/prepare.sh"
 # shellcheck source=scripts/experiment.sh
 source "$ROOT/scripts/experiment.sh"
 
-# unpack FILE: print FILE or FILE.gz.
-unpack() {
-  if [[ -f $1 ]]; then cat -- "$1"; else gzip -dc -- "$1.gz"; fi
-}
-
 take_prepared() {
   local lang pair
   for pair in train:train valid:valid test.2016:test; do
     for lang in en de; do
-      step "$WORK/text/${pair#*:}.$lang" unpack "$PREPARED/${pair%:*}.$lang"
+      step "$WORK/text/${pair#*:}.$lang" plain "$PREPARED/${pair%:*}.$lang"
     done
   done
 }
 
+source_conf multi30k
+[[ ${BASELINE:-0} == 0 ]] || MODELS=sinusoidal
 WORK=${WORK:-$ROOT/runs/multi30k${PREPARED:+-prepared}}
 setup_env
 if [[ -n ${PREPARED:-} ]]; then
@@ -47,9 +42,4 @@ else
   prepare_text
 fi
 binarise
-if [[ ${BASELINE:-0} == 1 ]]; then
-  run_model sinusoidal "${SINUSOIDAL[@]}"
-else
-  run_model rope "${ROPE[@]}"
-fi
-python -m fairseq_rope.tools.results "$WORK"
+run_stages true train average evaluate

@@ -1,0 +1,63 @@
+# The corpora of WMT14 English-German: `source` it after scripts/lib.sh.
+# shellcheck shell=bash
+#
+# In:  the public archives, or WMT14_ARCHIVES, a folder that has them, or WMT14_MIRROR, another server with their paths
+#      WMT14_SUBSET=1  they are samples: line counts are not compared with those of the full corpora
+# Out: $WORK/raw/{train,valid,test}.{en,de}: 4,520,620 pairs, newstest2013, newstest2014
+# News Commentary is v9; v12, which some recipes take, is of WMT17.
+
+# shellcheck source=data-prep/download.sh
+source "$ROOT/data-prep/download.sh"
+
+fetch_wmt14() {
+  local lang
+  require_tools curl tar gzip
+  if [[ ! -s $WORK/raw/train.de && ${WMT14_SUBSET:-0} == 0 ]]; then
+    # 2 GiB of archives, 3 of raw text, 10 of its stages, 2 binarised
+    require_space "$WORK" 17 "preparing WMT14"
+  fi
+  take_corpus 1920209 wmt13/training-parallel-europarl-v7.tgz training/europarl-v7.de-en
+  take_corpus 2399123 wmt13/training-parallel-commoncrawl.tgz commoncrawl.de-en
+  take_corpus 201288 wmt14/training-parallel-nc-v9.tgz training/news-commentary-v9.de-en
+  for lang in en de; do
+    step "$WORK/raw/train.$lang" cat -- "$WORK/raw/corpora/"{europarl-v7,commoncrawl,news-commentary-v9}".de-en.$lang"
+  done
+  take_set valid 3000 wmt17/translation-task/dev.tgz dev/newstest2013 dev/newstest2013
+  take_set test 3003 wmt14/test-full.tgz test-full/newstest2014 test-full/newstest2014-deen
+}
+
+wmt14_archive() { # PATH
+  local server=http://statmt.org
+  [[ $1 != wmt17/* ]] || server=http://data.statmt.org
+  archive "${WMT14_MIRROR:-$server}/$1" WMT14_ARCHIVES
+}
+
+# take_corpus LINES PATH MEMBER: $WORK/raw/corpora/MEMBER.{en,de}.
+take_corpus() {
+  local lines=$1 path=$2 member=$3 lang out file
+  out=$WORK/raw/corpora/${member##*/}
+  [[ -s $out.en && -s $out.de ]] || file=$(wmt14_archive "$path")
+  for lang in en de; do
+    step "$out.$lang" unpack "${file:-}" "$member.$lang"
+    known_lines "$out.$lang" "$lines" "${path##*/}"
+  done
+}
+
+# take_set SET LINES PATH PLAIN SGM: a dev or test set, which is plain text or SGM in its archive.
+take_set() {
+  local out=$WORK/raw/$1 lines=$2 path=$3 plain=$4 sgm=$5 lang side=src file
+  [[ -s $out.en && -s $out.de ]] || file=$(wmt14_archive "$path")
+  for lang in en de; do
+    step "$out.$lang.member" unpack "${file:-}" "$plain.$lang" "$sgm-$side.$lang.sgm"
+    step "$out.$lang" python "$ROOT/data-prep/sgm.py" "$out.$lang.member"
+    known_lines "$out.$lang" "$lines" "${path##*/}"
+    side=ref
+  done
+}
+
+known_lines() { # FILE LINES ARCHIVE
+  local lines
+  lines=$(wc -l <"$1")
+  [[ ${WMT14_SUBSET:-0} == 1 || $lines == "$2" ]] ||
+    die "$1 has $lines lines, but must have $2: $3 does not hold the full corpus (WMT14_SUBSET=1 takes it all the same)"
+}
