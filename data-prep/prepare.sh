@@ -1,7 +1,7 @@
 # Raw parallel text to binarised data, for every recipe: `source` it after scripts/lib.sh and a file of scripts/conf.
 # shellcheck shell=bash
 #
-# In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text, or text in BPE in $WORK/text/SET.LANG
+# In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text; or as $WORK/text/SET.tok.LANG, or in BPE as $WORK/text/SET.LANG
 # Out: $WORK/text/SET.tok.LANG                     normalised and tokenised
 #      $WORK/text/codes or sentencepiece.model     joint BPE of the training text
 #      $WORK/text/train.bpe.LANG, cleaning.json    the training text in BPE before cleaning, and what that dropped
@@ -24,6 +24,10 @@ same_lines() {
     lines=$(wc -l <"$file")
     ((lines == expected)) || die "$file has $lines lines, but $first has $expected: parallel files must be aligned"
   done
+}
+
+check_corpus() { # PREFIX
+  python "$ROOT/data-prep/check_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "$1"
 }
 
 tokenise() { # SET LANG FILE
@@ -51,35 +55,30 @@ apply_bpe() { # MODEL FILE
   fi
 }
 
-# clean_train FROM TO: drop the pairs that break a rule of CLEAN; both sides are complete or not there.
+# clean_train FROM TO RULE...: drop the pairs that break a rule; both sides are complete or not there.
 clean_train() {
-  local file
   if [[ -s $2.$SOURCE_LANG && -s $2.$TARGET_LANG && -s $WORK/text/cleaning.json ]]; then
     log "have $2.$SOURCE_LANG and $2.$TARGET_LANG"
     return
   fi
-  log "make $2.$SOURCE_LANG and $2.$TARGET_LANG: clean ${CLEAN[*]}"
+  log "make $2.$SOURCE_LANG and $2.$TARGET_LANG: clean ${*:3}"
   python "$ROOT/data-prep/clean_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
-    "${CLEAN[@]}" --report "$WORK/text/cleaning.json" "$1" "$2" >&2
+    "${@:3}" --report "$WORK/text/cleaning.json" "$1" "$2" >&2
 }
 
 # prepare_text: $WORK/raw -> $WORK/text.
 prepare_text() {
-  local text=$WORK/text codes=codes set lang name
+  local text=$WORK/text codes=codes set lang name given
   [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $BPE"
   [[ $BPE != sentencepiece ]] || codes=sentencepiece.model
   same_settings "$text/settings" "$(declare -p SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS)"
-  if [[ ! -f $text/checked ]]; then
-    # before hours are spent
-    sets | sed "s|^|$WORK/raw/|" | xargs -d '\n' python "$ROOT/data-prep/check_corpus.py" \
-      --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" >&2
-    : >"$text/checked"
-  fi
   for set in $(sets); do
+    if [[ -s $text/$set.tok.$SOURCE_LANG && -s $text/$set.tok.$TARGET_LANG ]]; then given=$text/$set.tok; else given=$WORK/raw/$set; fi
+    step "$text/$set.checked" check_corpus "$given" # before hours are spent
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
       step "$text/$set.tok.$lang" tokenise "$set" "$lang" "$WORK/raw/$set.$lang"
     done
-    same_lines "$WORK/raw/$set."{"$SOURCE_LANG","$TARGET_LANG"} "$text/$set.tok."{"$SOURCE_LANG","$TARGET_LANG"}
+    same_lines "$given."{"$SOURCE_LANG","$TARGET_LANG"} "$text/$set.tok."{"$SOURCE_LANG","$TARGET_LANG"}
   done
   step "$text/$codes" learn_bpe "$text/train.tok."{"$SOURCE_LANG","$TARGET_LANG"}
   for set in $(sets); do
@@ -90,7 +89,7 @@ prepare_text() {
     done
     same_lines "$text/$set.tok.$SOURCE_LANG" "$text/$name."{"$SOURCE_LANG","$TARGET_LANG"}
   done
-  ((${#CLEAN[@]} == 0)) || clean_train "$text/train.bpe" "$text/train"
+  ((${#CLEAN[@]} == 0)) || clean_train "$text/train.bpe" "$text/train" "${CLEAN[@]}"
 }
 
 # preprocess OPTION...: fairseq-preprocess with one dictionary for both languages.
