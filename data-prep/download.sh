@@ -61,12 +61,14 @@ download() {
 archive_problem() {
   local file=$1 name=${1##*/} actual expected record=$WORK/archives.sha256
   log "verify $file"
+  mkdir -p -- "$WORK"
   if ! gzip --test -- "$file" 2>/dev/null; then
     printf 'is no whole archive: %s' "$(describe "$file")"
     return
   fi
   actual=$(sha256sum <"$file" | cut -d ' ' -f 1)
-  expected=$(cat -- "$ROOT/data-prep/checksums.sha256" "$record" 2>/dev/null | awk -v name="$name" '$2 == name { print $1; exit }')
+  [[ -f $record ]] || : >"$record"
+  expected=$(awk -v name="$name" '$2 == name { print $1; exit }' "$ROOT/data-prep/checksums.sha256" "$record")
   if [[ -z $expected ]]; then
     log "no checksum of $name is published; that of its first use, $actual, is recorded in $record"
     printf '%s  %s\n' "$actual" "$name" >>"$record"
