@@ -1,5 +1,6 @@
 """The README's tables say what the code does."""
 
+import os
 import re
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -17,6 +18,10 @@ def rows(heading: str) -> list[list[str]]:
     section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def executable(path: Path) -> bool:
+    return os.access(path, os.X_OK)
 
 
 def defaults(arch: str) -> Namespace:
@@ -52,5 +57,5 @@ def test_every_tool_and_recipe_is_in_the_tables():
         path.stem for path in ROOT.glob("fairseq_rope/tools/*.py") if 'if __name__ == "__main__"' in path.read_text()
     }
     assert {row[0] for row in rows("Tools")} == tools
-    recipes = {path.name for path in ROOT.glob("scripts/*.sh")} - {"lib.sh", "env.sh", "experiment.sh", "test.sh"}
-    assert {re.search(r"scripts/(\S+\.sh)", row[0])[1] for row in rows("Recipes")} == recipes
+    programs = {path.name for folder in ("scripts", "data-prep") for path in ROOT.glob(f"{folder}/*.sh") if executable(path)}
+    assert {re.search(r"/(\S+\.sh)", row[0])[1] for row in rows("Recipes")} == programs - {"test.sh"}
