@@ -57,5 +57,7 @@ def test_every_tool_and_recipe_is_in_the_tables():
         path.stem for path in ROOT.glob("fairseq_rope/tools/*.py") if 'if __name__ == "__main__"' in path.read_text()
     }
     assert {row[0] for row in rows("Tools")} == tools
-    programs = {path.name for folder in ("scripts", "data-prep") for path in ROOT.glob(f"{folder}/*.sh") if executable(path)}
+    programs = {
+        path.name for folder in ("scripts", "data-prep") for path in ROOT.glob(f"{folder}/*.sh") if executable(path)
+    }
     assert {re.search(r"/(\S+\.sh)", row[0])[1] for row in rows("Recipes")} == programs - {"test.sh"}
