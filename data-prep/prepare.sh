@@ -4,7 +4,7 @@
 # In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text; or as $WORK/text/SET.tok.LANG, or in BPE as $WORK/text/SET.LANG
 # Out: $WORK/text/SET.tok.LANG                     normalised and tokenised
 #      $WORK/text/codes or sentencepiece.model     joint BPE of the training text
-#      $WORK/text/train.bpe.LANG, cleaning.json    the training text in BPE before cleaning, and what that dropped
+#      $WORK/text/train.bpe.LANG, train.clean.json the training text in BPE before cleaning, and what that dropped
 #      $WORK/text/SET.LANG                         text in BPE
 #      $WORK/data-bin                              what fairseq-train and fairseq-generate read; data-bin/shardN more of it
 #      $WORK/manifest.json                         versions, settings, counts and checksums
@@ -27,7 +27,8 @@ same_lines() {
 }
 
 check_corpus() { # PREFIX
-  python "$ROOT/data-prep/check_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "$1"
+  python "$ROOT/data-prep/check_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "$1" >&2
+  echo checked
 }
 
 tokenise() { # SET LANG FILE
@@ -41,7 +42,9 @@ tokenise() { # SET LANG FILE
 
 learn_bpe() { # FILE...: merges of all files together
   if [[ $BPE == sentencepiece ]]; then
-    python "$ROOT/data-prep/sentencepiece_bpe.py" learn --size "$BPE_MERGES" "$@"
+    python "$ROOT/data-prep/sentencepiece_bpe.py" learn --pieces "$BPE_MERGES" --model "$WORK/text/learnt.part" "$@"
+    cat -- "$WORK/text/learnt.part"
+    rm -- "$WORK/text/learnt.part"
   else
     cat -- "$@" | subword-nmt learn-bpe -s "$BPE_MERGES" 2> >(grep -v it/s >&2)
   fi
@@ -57,13 +60,13 @@ apply_bpe() { # MODEL FILE
 
 # clean_train FROM TO RULE...: drop the pairs that break a rule; both sides are complete or not there.
 clean_train() {
-  if [[ -s $2.$SOURCE_LANG && -s $2.$TARGET_LANG && -s $WORK/text/cleaning.json ]]; then
+  if [[ -s $2.clean.json ]]; then
     log "have $2.$SOURCE_LANG and $2.$TARGET_LANG"
     return
   fi
+  rm -f -- "$2".*.part-* # of a run that was killed
   log "make $2.$SOURCE_LANG and $2.$TARGET_LANG: clean ${*:3}"
-  python "$ROOT/data-prep/clean_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
-    "${@:3}" --report "$WORK/text/cleaning.json" "$1" "$2" >&2
+  python "$ROOT/data-prep/clean_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "${@:3}" "$1" "$2"
 }
 
 # prepare_text: $WORK/raw -> $WORK/text.
@@ -142,9 +145,11 @@ binarise_shards() {
 
 manifest() {
   local name settings=()
+  [[ ! -s $WORK/manifest.json ]] || return 0
   for name in SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS; do
     local -n value=$name
     settings+=("$name=${value[*]}")
   done
-  step "$WORK/manifest.json" python "$ROOT/data-prep/manifest.py" "$WORK" "${settings[@]}"
+  log "make $WORK/manifest.json"
+  python "$ROOT/data-prep/manifest.py" "$WORK" "${settings[@]}"
 }

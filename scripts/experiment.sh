@@ -73,6 +73,7 @@ average_model() { # MODEL SEED DIR
     return
   fi
   [[ -f $3/trained ]] || die "$3 is not trained: run the stage train first"
+  rm -f -- "$3"/averaged.pt.part-* # of a run that was killed
   python -m fairseq_rope.tools.average --inputs "$3" "${AVERAGE[@]}" --output "$3/averaged.pt" >&2
 }
 
@@ -84,7 +85,7 @@ evaluate_model() {
     set=${TEST_SETS[index]}
     subset=test$index # fairseq's names: test, test1, test2 ...
     step "$dir/generate-$set.log" generate "$dir/averaged.pt" "${subset/%test0/test}"
-    step "$dir/score-$set.json" score_log "$dir/generate-$set.log" "$WORK/raw/$set.$TARGET_LANG"
+    step "$dir/score-$set.json" score_log "$dir/generate-$set.log" "$WORK/raw/$set.$TARGET_LANG" "$dir/hyp-$set.$TARGET_LANG"
   done
 }
 
@@ -94,9 +95,9 @@ generate() { # CHECKPOINT SUBSET
     --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --gen-subset "$2" --required-batch-size-multiple 1 "${GENERATE[@]}"
 }
 
-score_log() { # LOG REFERENCE
+score_log() { # LOG REFERENCE HYPOTHESES
   # a model that has learnt little translates nothing now and then: the results say so
-  local options=(--log "$1" --target-lang "$TARGET_LANG" --allow empty --json)
+  local options=(--log "$1" --target-lang "$TARGET_LANG" --allow empty --save-hyps "$3" --json)
   [[ ! -f $2 ]] || options+=(--ref-raw "$2")
   [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
   # sentencepiece gives raw text, not Moses' tokens

@@ -40,15 +40,23 @@ source_conf "$conf"
 SOURCE_LANG=${source_lang:-$SOURCE_LANG} TARGET_LANG=${target_lang:-$TARGET_LANG} TEST_SETS=(test)
 WORK=${WORK:-$ROOT/runs/bitext}
 
-# take_bitext: the files into $WORK/raw.
+# take_bitext: the files into $WORK/raw; again where they have been mended after a check refused them.
 take_bitext() {
-  local set lang file
+  local set lang given raw
   for set in train valid test; do
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
-      file=${prefix[$set]:-}.$lang
-      [[ -s $WORK/raw/$set.$lang || -s $WORK/text/$set.tok.$lang || -n ${prefix[$set]:-} ]] || die "--$set PREFIX is needed: no $set text is in $WORK yet"
-      [[ -z ${prefix[$set]:-} || -f $file || -f $file.gz ]] || die "--$set ${prefix[$set]}: there is no $file or $file.gz"
-      [[ -z ${prefix[$set]:-} ]] || step "$WORK/raw/$set.$lang" plain "$file"
+      given=${prefix[$set]:-}.$lang raw=$WORK/raw/$set.$lang
+      if [[ $given == ".$lang" ]]; then
+        [[ -s $raw || -s $WORK/text/$set.tok.$lang ]] || die "--$set PREFIX is needed: no $set text is in $WORK yet"
+        continue
+      fi
+      [[ -f $given ]] || given+=.gz
+      [[ -f $given ]] || die "--$set ${prefix[$set]}: there is no ${given%.gz} or $given"
+      if [[ $given -nt $raw ]]; then
+        [[ ! -f $WORK/text/$set.checked ]] || die "$given is newer than what was made of it: remove $WORK, or choose another folder with WORK"
+        rm -f -- "$raw"
+      fi
+      step "$raw" plain "${given%.gz}"
     done
   done
 }

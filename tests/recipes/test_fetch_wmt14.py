@@ -105,7 +105,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda file: shutil.copy(file.parent.parent / "wmt14" / "training-parallel-nc-v9.tgz", file),
         "does not hold training/europarl-v7.de-en.en: it is another archive under this name",
     ),
-    "no tar": (lambda file: file.write_bytes(gzip.compress(b"text", mtime=0)), "is no tar archive"),
+    "no tar": (lambda file: file.write_bytes(gzip.compress(b"text\n" * 500, mtime=0)), "is no tar archive"),
     "missing": (lambda file: file.unlink(), "cannot fetch http://localhost:"),
 }
 
