@@ -58,6 +58,10 @@ apply_bpe() { # MODEL FILE
   fi
 }
 
+text_of() { # SET: where its text begins, raw or tokenised
+  if [[ -s $WORK/raw/$1.$SOURCE_LANG ]]; then printf '%s' "$WORK/raw/$1"; else printf '%s' "$WORK/text/$1.tok"; fi
+}
+
 # clean_train FROM TO RULE...: drop the pairs that break a rule; both sides are complete or not there.
 clean_train() {
   if [[ -s $2.clean.json ]]; then
@@ -75,9 +79,11 @@ prepare_text() {
   [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $BPE"
   [[ $BPE != sentencepiece ]] || codes=sentencepiece.model
   same_settings "$text/settings" "$(declare -p SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS)"
+  for set in $(sets); do # all of them, before hours are spent on the first
+    step "$text/$set.checked" check_corpus "$(text_of "$set")"
+  done
   for set in $(sets); do
-    if [[ -s $text/$set.tok.$SOURCE_LANG && -s $text/$set.tok.$TARGET_LANG ]]; then given=$text/$set.tok; else given=$WORK/raw/$set; fi
-    step "$text/$set.checked" check_corpus "$given" # before hours are spent
+    given=$(text_of "$set")
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
       step "$text/$set.tok.$lang" tokenise "$set" "$lang" "$WORK/raw/$set.$lang"
     done

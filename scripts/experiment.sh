@@ -20,7 +20,6 @@ each_model() {
   for seed in ${SEEDS//,/ }; do
     for model in $MODELS; do
       [[ $model == rope || $model == sinusoidal ]] || die "MODELS must be of rope and sinusoidal, but is $MODELS"
-      mkdir -p -- "$(model_dir "$model" "$seed")"
       "$1" "$model" "$seed" "$(model_dir "$model" "$seed")"
     done
   done
@@ -114,6 +113,7 @@ run_stages() {
     [[ " ${all[*]} " == *" $stage "* ]] || die "a stage must be of ${all[*]}, but is $stage"
   done
   (($#)) || set -- "${all[@]}"
+  each_model true # which refuses seeds and models that are none, before hours are spent
   [[ ${NODES:-${SLURM_NNODES:-1}} == 1 || $* == train ]] || die "on several nodes run the stage train alone, the others on one node"
   for stage in "${all[@]}"; do
     [[ " $* " == *" $stage "* ]] || continue
@@ -132,7 +132,14 @@ run_stages() {
   done
 }
 
-# translator_command MODEL: the command that translates raw text with this model, for people to copy.
+# how_to_translate MODEL [REMARK]: tell people what to copy; the environment is named where it is the recipe's own.
+how_to_translate() {
+  printf '\nTranslate your own text, a sentence a line%s:\n\n' "${2:-}"
+  [[ -z ${VIRTUAL_ENV:-} ]] || printf '  source %q\n' "$VIRTUAL_ENV/bin/activate"
+  printf '  %s<mine.%s >mine.%s\n\n' "$(translator_command "$1")" "$SOURCE_LANG" "$TARGET_LANG"
+}
+
+# translator_command MODEL: the command that translates raw text with this model.
 translator_command() {
   printf '%s ' python -m fairseq_rope.tools.translate "$WORK/data-bin" --path "$WORK/$1/averaged.pt" \
     --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG"

@@ -49,5 +49,4 @@ paste -d '\n' "$WORK/five.en" "$WORK/five.de" | sed '1~2s/^/\n  /; 2~2s/^/  /'
 printf '\n'
 python -m fairseq_rope.tools.results "$WORK"
 ((compare == 0)) || printf '\nLearning curves: %s\n' "$WORK/learning_curves.png"
-printf '\nTranslate your own text, a sentence a line (this model knows only the words of its corpus):\n\n'
-printf '  source %q\n  %s<mine.en >mine.de\n\n' "${VIRTUAL_ENV:-}/bin/activate" "$(translator_command rope)"
+how_to_translate rope " (this model knows only the words of its corpus)"

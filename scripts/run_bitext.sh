@@ -53,8 +53,8 @@ take_bitext() {
       [[ -f $given ]] || given+=.gz
       [[ -f $given ]] || die "--$set ${prefix[$set]}: there is no ${given%.gz} or $given"
       if [[ $given -nt $raw ]]; then
-        [[ ! -f $WORK/text/$set.checked ]] || die "$given is newer than what was made of it: remove $WORK, or choose another folder with WORK"
-        rm -f -- "$raw"
+        [[ ! -f $WORK/text/$set.tok.$lang ]] || die "$given is newer than what was made of it: remove $WORK, or choose another folder with WORK"
+        rm -f -- "$raw" "$WORK/text/$set.checked"
       fi
       step "$raw" plain "${given%.gz}"
     done
@@ -63,7 +63,4 @@ take_bitext() {
 
 setup_env
 run_stages take_bitext "${stages[@]}"
-if [[ -s $WORK/rope/averaged.pt ]]; then
-  printf '\nTranslate your own text, a sentence a line:\n\n  source %q\n  %s<mine.%s >mine.%s\n\n' \
-    "${VIRTUAL_ENV:-}/bin/activate" "$(translator_command rope)" "$SOURCE_LANG" "$TARGET_LANG"
-fi
+[[ ! -s $WORK/rope/averaged.pt ]] || how_to_translate rope

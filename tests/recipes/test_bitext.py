@@ -1,0 +1,134 @@
+"""scripts/run_bitext.sh on one's own files: seeds, shards, sentencepiece, and text that is no corpus."""
+
+import gzip
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.recipes.test_recipes import environment
+from tests.trained import ROOT
+
+CONF = """# Models that learn nothing in no time.
+# shellcheck shell=bash disable=SC2034
+source "$ROOT/scripts/conf/tiny.env"
+BPE_MERGES=200
+ROPE+=(--encoder-layers 1 --decoder-layers 1 --encoder-embed-dim 32 --decoder-embed-dim 32)
+BATCH_TOKENS=1024
+TRAIN+=(--max-update 10)
+SAVE=(--save-interval-updates 2 --keep-interval-updates 3 --no-epoch-checkpoints)
+AVERAGE=(--num-update-checkpoints 2)
+GENERATE+=(--max-len-b 5)
+"""
+SIZES = {"train": 300, "valid": 30, "test": 20}
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the first pairs of the embedded corpus, the training text compressed, and a conf.env."""
+    folder = tmp_path_factory.mktemp("corpus")
+    whole = folder / "whole"
+    subprocess.run([sys.executable, "data-prep/make_grammar_corpus.py", str(whole)], cwd=ROOT, check=True)
+    for name, size in SIZES.items():
+        for lang in ("en", "de"):
+            lines = (whole / f"{name}.{lang}").read_bytes().splitlines(keepends=True)[:size]
+            (folder / f"{name}.{lang}").write_bytes(b"".join(lines))
+    for lang in ("en", "de"):
+        plain = folder / f"train.{lang}"
+        (folder / f"train.{lang}.gz").write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+        plain.unlink()
+    (folder / "conf.env").write_text(CONF)
+    return folder
+
+
+def bitext(work: Path, corpus: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    prefixes = [word for name in SIZES for word in (f"--{name}", str(corpus / name))]
+    command = ["bash", "scripts/run_bitext.sh", *prefixes, "-s", "en", "-t", "de"]
+    return subprocess.run(
+        [*command, "--conf", str(corpus / "conf.env"), *arguments],
+        **{"cwd": ROOT, "env": environment(work, **settings), "capture_output": True, "text": True, "check": False},
+    )
+
+
+def test_seeds_shards_and_sentencepiece_end_in_a_table_and_a_translator(corpus: Path, tmp_path: Path):
+    done = bitext(tmp_path, corpus, "--seeds", "1,2", BPE="sentencepiece", SHARDS="2")
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert "rope (2 seeds)" in done.stdout
+    assert re.search(r"\| valid loss, best +\| \d+\.\d+ ± \d+\.\d+", done.stdout), done.stdout
+    assert "BLEU4" not in done.stdout  # sentencepiece leaves no tokens as Moses makes them
+    for shard in ("data-bin", "data-bin/shard1"):
+        assert f"{tmp_path}/{shard} train en-de 150 examples" in done.stderr
+    command = shlex.split(next(line for line in done.stdout.splitlines() if "tools.translate" in line).split(" <")[0])
+    translated = subprocess.run(
+        [sys.executable, *command[1:]],
+        input="Yesterday the man saw the house.\n",
+        env=environment(tmp_path),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert translated.returncode == 0, translated.stderr[-2000:]
+    assert len(translated.stdout.splitlines()) == 1
+
+
+def replace_line(path: Path, number: int, line: bytes) -> None:
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[number - 1] = line
+    path.write_bytes(b"".join(lines))
+
+
+def swap(folder: Path) -> None:
+    english = (folder / "valid.en").read_bytes()
+    (folder / "valid.en").write_bytes((folder / "valid.de").read_bytes())
+    (folder / "valid.de").write_bytes(english)
+
+
+BAD: dict[str, tuple[Callable[[Path], object], str]] = {
+    "unaligned": (lambda folder: replace_line(folder / "valid.de", 30, b""), "valid.de:30: there is no such line"),
+    "not UTF-8": (lambda folder: replace_line(folder / "test.en", 7, b"caf\xe9\n"), "test.en:7: not valid UTF-8"),
+    "empty": (lambda folder: (folder / "test.de").write_bytes(b""), "test.de"),
+    "swapped": (swap, "look swapped"),
+    "missing": (lambda folder: (folder / "test.de").unlink(), "--test"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
+def test_text_that_is_no_corpus_is_named_before_anything_is_learnt_and_mended_text_is_taken(
+    corpus: Path, tmp_path: Path, change: Callable[[Path], object], message: str
+):
+    folder, work = tmp_path / "corpus", tmp_path / "work"
+    folder.mkdir()
+    for path in corpus.glob("*.*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    change(folder)
+    bad = bitext(work, folder, "fetch", "prepare")
+    assert bad.returncode != 0
+    assert message in bad.stderr, bad.stderr[-2000:]
+    assert not (work / "text" / "codes").exists()
+    for name in ("valid", "test"):
+        for lang in ("en", "de"):
+            (folder / f"{name}.{lang}").write_bytes((corpus / f"{name}.{lang}").read_bytes())
+    good = bitext(work, folder, "fetch")
+    assert good.returncode == 0, good.stderr[-2000:]
+    for name in ("valid", "test"):
+        for lang in ("en", "de"):
+            assert (work / "raw" / f"{name}.{lang}").read_bytes() == (folder / f"{name}.{lang}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--seeds", "1,x", "train"], "--seeds must be numbers"),
+        (["--conf", "huge"], "--conf huge: there is no"),
+        (["learn"], "a stage must be of fetch"),
+    ],
+    ids=["seeds", "conf", "stage"],
+)
+def test_a_wrong_argument_is_named(corpus: Path, tmp_path: Path, arguments: list[str], message: str):
+    done = bitext(tmp_path, corpus, *arguments)
+    assert done.returncode != 0 and message in done.stderr
