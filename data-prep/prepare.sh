@@ -79,7 +79,8 @@ prepare_text() {
   [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $BPE"
   [[ $BPE != sentencepiece ]] || codes=sentencepiece.model
   same_settings "$text/settings" "$(declare -p SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS)"
-  for set in $(sets); do # all of them, before hours are spent on the first
+  # all of them, before hours are spent on the first
+  for set in $(sets); do
     step "$text/$set.checked" check_corpus "$(text_of "$set")"
   done
   for set in $(sets); do

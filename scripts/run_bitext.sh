@@ -4,6 +4,7 @@
 # Usage: bash scripts/run_bitext.sh --train PREFIX --valid PREFIX --test PREFIX -s en -t de [--conf tiny] [STAGE...]
 #
 #   --train  PREFIX.en and PREFIX.de (or .gz), raw text, a sentence a line; once they are taken it may be left out
+#   --test   may be repeated: the table names each set by its files
 #   --conf   a file of scripts/conf (tiny), or a path: model, BPE, batch, training and evaluation
 #   --seeds  1,2,3: train each model with each of these seeds; the table gives mean and deviation
 #   STAGE    fetch, prepare, train, average, evaluate; all of them, in this order, when none is named
@@ -23,11 +24,12 @@ source "$ROOT/scripts/experiment.sh"
 
 conf=tiny source_lang="" target_lang=""
 declare -A prefix=()
-stages=()
+tests=() stages=()
 while (($#)); do
   case $1 in
     --help | -h) usage_from_header && exit ;;
-    --train | --valid | --test) prefix[${1#--}]=${2:?$1 needs a prefix} && shift ;;
+    --train | --valid) prefix[${1#--}]=${2:?$1 needs a prefix} && shift ;;
+    --test) tests+=("${2:?$1 needs a prefix}") && shift ;;
     -s | --source-lang) source_lang=${2:?$1 needs a language} && shift ;;
     -t | --target-lang) target_lang=${2:?$1 needs a language} && shift ;;
     --conf) conf=${2:?--conf needs a name} && shift ;;
@@ -37,21 +39,39 @@ while (($#)); do
   shift
 done
 source_conf "$conf"
-SOURCE_LANG=${source_lang:-$SOURCE_LANG} TARGET_LANG=${target_lang:-$TARGET_LANG} TEST_SETS=(test)
+SOURCE_LANG=${source_lang:-$SOURCE_LANG} TARGET_LANG=${target_lang:-$TARGET_LANG}
 WORK=${WORK:-$ROOT/runs/bitext}
+
+# name_tests: TEST_SETS are the names of the files, or what they were when these were taken.
+name_tests() {
+  local given name
+  if ((${#tests[@]} == 0)); then
+    if [[ -s $WORK/test-sets ]]; then mapfile -t TEST_SETS <"$WORK/test-sets"; fi
+    return
+  fi
+  TEST_SETS=()
+  for given in "${tests[@]}"; do
+    name=${given##*/}
+    [[ $name =~ ^[A-Za-z0-9_-]+$ && ! $name =~ ^(train|valid)$ && -z ${prefix[$name]:-} ]] ||
+      die "--test $given: test sets are named by their files, each by another one, of letters, digits, _ and -, but not train or valid"
+    prefix[$name]=$given
+    TEST_SETS+=("$name")
+  done
+  same_settings "$WORK/test-sets" "$(printf '%s\n' "${TEST_SETS[@]}")"
+}
 
 # take_bitext: the files into $WORK/raw; again where they have been mended after a check refused them.
 take_bitext() {
   local set lang given raw
-  for set in train valid test; do
+  for set in $(sets); do
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
       given=${prefix[$set]:-}.$lang raw=$WORK/raw/$set.$lang
       if [[ $given == ".$lang" ]]; then
-        [[ -s $raw || -s $WORK/text/$set.tok.$lang ]] || die "--$set PREFIX is needed: no $set text is in $WORK yet"
+        [[ -s $raw || -s $WORK/text/$set.tok.$lang ]] || die "--$(option_of "$set") PREFIX is needed: no $set text is in $WORK yet"
         continue
       fi
       [[ -f $given ]] || given+=.gz
-      [[ -f $given ]] || die "--$set ${prefix[$set]}: there is no ${given%.gz} or $given"
+      [[ -f $given ]] || die "--$(option_of "$set") ${prefix[$set]}: there is no ${given%.gz} or $given"
       if [[ $given -nt $raw ]]; then
         [[ ! -f $WORK/text/$set.tok.$lang ]] || die "$given is newer than what was made of it: remove $WORK, or choose another folder with WORK"
         rm -f -- "$raw" "$WORK/text/$set.checked"
@@ -61,6 +81,11 @@ take_bitext() {
   done
 }
 
+option_of() { # SET
+  if [[ $1 == train || $1 == valid ]]; then printf '%s' "$1"; else printf test; fi
+}
+
+name_tests
 setup_env
 run_stages take_bitext "${stages[@]}"
 [[ ! -s $WORK/rope/averaged.pt ]] || how_to_translate rope

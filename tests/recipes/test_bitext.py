@@ -55,10 +55,14 @@ def bitext(work: Path, corpus: Path, *arguments: str, **settings: str) -> subpro
 
 
 def test_seeds_shards_and_sentencepiece_end_in_a_table_and_a_translator(corpus: Path, tmp_path: Path):
-    done = bitext(tmp_path, corpus, "--seeds", "1,2", BPE="sentencepiece", SHARDS="2")
+    for lang in ("en", "de"):
+        (tmp_path / f"other.{lang}").write_bytes((corpus / f"valid.{lang}").read_bytes())
+    more = ("--test", str(tmp_path / "other"))
+    done = bitext(tmp_path, corpus, *more, "--seeds", "1,2", BPE="sentencepiece", SHARDS="2")
     assert done.returncode == 0, done.stderr[-4000:]
     assert "rope (2 seeds)" in done.stdout
     assert re.search(r"\| valid loss, best +\| \d+\.\d+ ± \d+\.\d+", done.stdout), done.stdout
+    assert "| test: chrF2 " in done.stdout and "| other: chrF2 " in done.stdout
     assert "BLEU4" not in done.stdout  # sentencepiece leaves no tokens as Moses makes them
     for shard in ("data-bin", "data-bin/shard1"):
         assert f"{tmp_path}/{shard} train en-de 150 examples" in done.stderr
@@ -123,11 +127,12 @@ def test_text_that_is_no_corpus_is_named_before_anything_is_learnt_and_mended_te
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--seeds", "1,x", "train"], "--seeds must be numbers"),
+        (["--seeds", "1,x"], "--seeds must be numbers"),
         (["--conf", "huge"], "--conf huge: there is no"),
         (["learn"], "a stage must be of fetch"),
+        (["--test", "elsewhere/test"], "--test elsewhere/test: test sets are named by their files"),
     ],
-    ids=["seeds", "conf", "stage"],
+    ids=["seeds", "conf", "stage", "test twice"],
 )
 def test_a_wrong_argument_is_named(corpus: Path, tmp_path: Path, arguments: list[str], message: str):
     done = bitext(tmp_path, corpus, *arguments)
