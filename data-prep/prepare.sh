@@ -70,7 +70,7 @@ clean_train() {
   fi
   rm -f -- "$2".*.part-* # of a run that was killed
   log "make $2.$SOURCE_LANG and $2.$TARGET_LANG: clean ${*:3}"
-  python "$ROOT/data-prep/clean_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "${@:3}" "$1" "$2"
+  python "$ROOT/data-prep/clean_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "${@:3}" "$1" "$2" >&2
 }
 
 # prepare_text: $WORK/raw -> $WORK/text.

@@ -51,12 +51,8 @@ train_model() {
   fi
   # shellcheck disable=SC2086  # batch is words
   launch_training "$(training_data)" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
-    --user-dir "$(user_dir)" --save-dir "$dir" $batch "${options[@]}" >&2
+    --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" $batch "${options[@]}" >&2
   ((NODE_RANK > 0)) || : >"$dir/trained"
-}
-
-user_dir() {
-  python -m fairseq_rope 2>/dev/null
 }
 
 # training_data: the folders of all shards, as fairseq wants them.
@@ -90,7 +86,7 @@ evaluate_model() {
 
 generate() { # CHECKPOINT SUBSET
   # a multiple of 1: with its default of 8, fairseq's main branch leaves out the sentences that do not fill one
-  fairseq-generate "$WORK/data-bin" --user-dir "$(user_dir)" --path "$1" --remove-bpe "$BPE" \
+  fairseq-generate "$WORK/data-bin" --user-dir "$ROOT/fairseq_rope" --path "$1" --remove-bpe "$BPE" \
     --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --gen-subset "$2" --required-batch-size-multiple 1 "${GENERATE[@]}"
 }
 
