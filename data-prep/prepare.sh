@@ -68,7 +68,6 @@ clean_train() {
     log "have $2.$SOURCE_LANG and $2.$TARGET_LANG"
     return
   fi
-  rm -f -- "$2".*.part-* # of a run that was killed
   log "make $2.$SOURCE_LANG and $2.$TARGET_LANG: clean ${*:3}"
   python "$ROOT/data-prep/clean_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "${@:3}" "$1" "$2" >&2
 }
