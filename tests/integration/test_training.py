@@ -124,6 +124,16 @@ def test_finetuning_starts_from_a_stock_transformer(trained: Trained, tmp_path: 
         torch.testing.assert_close(after[name], before[name], atol=1e-6, rtol=0)
 
 
+@pytest.mark.parametrize("arch", ["transformer_rope", "transformer"])
+def test_bf16_trains_on_what_the_machine_has(trained: Trained, tmp_path: Path, arch: str):
+    options = ("--bf16", "--max-tokens", "500", "--max-update", "5", "--disable-validation", "--save-dir")
+    log = train(trained.data, *options, str(tmp_path), arch=arch)
+    found = [float(loss) for loss in re.findall(r" loss=([\d.]+)", log)]
+    assert len(found) >= 5 and found[-1] < found[0]
+    weight = torch.load(tmp_path / "checkpoint_last.pt")["model"]["decoder.layers.0.fc1.weight"]
+    assert torch.equal(weight, weight.bfloat16().float())  # fairseq widens what it saves
+
+
 def test_guided_alignment_trains(trained: Trained, tmp_path: Path):
     prefix, data = tmp_path / "bpe", tmp_path / "data"
     for lang in ("en", "de"):
