@@ -1,1 +1,1 @@
-"""What scripts/benchmark_prepare.py is made of."""
+"""What the benchmarks in scripts are made of."""
