@@ -1,79 +1,83 @@
-"""Beam search through the command line fairseq-generate: tokens and sentences a second."""
+"""Beam search through fairseq-generate: tokens and sentences a second."""
 
+import contextlib
+import logging
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-from benchmarks.setup import MODELS, training_options
-from benchmarks.worker import Repetition
+from benchmarks import setup
+from benchmarks.clock import free_memory
+from benchmarks.spec import Repetition, Spec
 
-# the last line of a fairseq-generate: its own clock, which counts the search and not the start
-_TRANSLATED = re.compile(r"Translated ([\d,]+) sentences \(([\d,]+) tokens\) in ([\d.]+)s")
 BATCHES = {"1": ["--batch-size", "1"], "32": ["--batch-size", "32"], "tokens": ["--max-tokens", "4096"]}
+# what fairseq-generate logs last, from a clock of its own that counts the search and not the start
+_TRANSLATED = re.compile(r"Translated ([\d,]+) sentences \(([\d,]+) tokens\) in .* ([\d.]+) tokens/s\)")
 
 
-class Generation:
-    """A fairseq-generate that can be repeated; has the face of a Worker."""
+def measurement(spec: Spec) -> Callable[[], Repetition]:
+    """Prepare a command line; a repetition is one fairseq-generate of the whole test set, in this process.
 
-    def __init__(self, spec: dict[str, Any]):
-        """Prepare the command; without a checkpoint in `spec` one of random weights is made, and lengths are forced."""
-        checkpoint, forced = spec.get("checkpoint"), []
-        if checkpoint is None:
-            checkpoint = _untrained(spec)
-            steps = str(spec["steps"])
-            forced = ["--max-len-a", "0", "--max-len-b", steps, "--min-len", steps]
-        device = ["--cpu"] if spec["device"] == "cpu" else []
-        options = [
-            str(spec["data"]),
-            "--path",
-            str(checkpoint),
-            "--gen-subset",
-            "test",
-            "--beam",
-            "4",
-            "--lenpen",
-            "0.6",
-        ]
-        options += MODELS[spec["model"]][:2] if spec["model"] == "rope" else []
-        options += ["--required-batch-size-multiple", "1", *BATCHES[spec["batch"]], *forced, *device]
-        self.command = [sys.executable, "-m", "fairseq_cli.generate", *options]
-        if spec["number_type"] == "fp16":
-            self.command.append("--fp16")
-        self.peak = 0
+    In this process, so that a GPU is warm after the first.
+    """
+    from fairseq import options as fairseq_options
+    from fairseq_cli import generate
 
-    def ask(self, question: str) -> Any:
-        """Answer as a worker does: `rep` and `peak` (the largest so far; on the host only)."""
-        if question == "peak":
-            return self.peak
-        process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        output = process.stdout.read() if process.stdout else ""
-        _, status, usage = os.wait4(process.pid, 0)
-        found = _TRANSLATED.search(output)
-        if status or not found:
-            raise RuntimeError(f"{' '.join(self.command)}\n{output[-2000:]}")
-        self.peak = max(self.peak, usage.ru_maxrss * 1024)
-        sentences, tokens = (int(found[i].replace(",", "")) for i in (1, 2))
-        repetition = Repetition(float(found[3]), tokens, sentences)
-        return [repetition.seconds, repetition.tokens, repetition.sentences]
+    from fairseq_rope._safe_globals import allow_fairseq_checkpoints
 
-    def close(self) -> None:
-        """Nothing runs between repetitions."""
+    # torch refuses checkpoints of fairseq's own model too
+    allow_fairseq_checkpoints()
+    args = fairseq_options.parse_args_and_arch(fairseq_options.get_generation_parser(), input_args=command_line(spec))
+    log = _Log()
+
+    def repeat() -> Repetition:
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+            generate.main(args)
+        free_memory(spec.device)
+        return parsed(log.last)
+
+    return repeat
 
 
-def _untrained(spec: dict[str, Any]) -> Path:
-    folder = Path(spec["data"]).parent / f"untrained-{spec['model']}-{spec['size']}"
-    checkpoint = folder / "checkpoint_last.pt"
-    if not checkpoint.exists():
-        options = training_options(spec["model"], spec["size"], Path(spec["data"]), 512, "fp32", "cpu")
-        options.remove("--no-save")
-        command = [sys.executable, "-m", "fairseq_cli.train", *options, "--max-update", "1", "--disable-validation"]
-        subprocess.run(
-            [*command, "--no-epoch-checkpoints", "--save-dir", str(folder)],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-    return checkpoint
+def command_line(spec: Spec) -> list[str]:
+    """Give the arguments of fairseq-generate."""
+    # both count tokens before the end of the sentence
+    words = str(spec.steps - 1)
+    forced = ["--min-len", words, "--max-len-a", "0", "--max-len-b", words] if spec.steps else []
+    return [
+        *(spec.data, "--path", spec.checkpoint, "--gen-subset", "test", "--beam", "4", "--lenpen", "0.6", "--quiet"),
+        *("--no-progress-bar", "--distributed-world-size", "1", "--num-workers", "0"),
+        # a multiple of 1: with its default of 8, fairseq's main branch leaves out the sentences that do not fill one
+        *("--required-batch-size-multiple", "1", *BATCHES[spec.batch], *forced, *setup.device_options(spec)),
+        *(setup.ARCHS["rope"][:2] if spec.model == "rope" else []),
+    ]
+
+
+def parsed(line: str) -> Repetition:
+    """Read the last line that fairseq-generate logs.
+
+    Raises:
+        RuntimeError: it is another line.
+    """
+    found = _TRANSLATED.search(line)
+    if not found:
+        raise RuntimeError(f"fairseq-generate did not log what it translated, but: {line!r}")
+    sentences, tokens = (int(found[i].replace(",", "")) for i in (1, 2))
+    # the seconds themselves are rounded to tenths
+    return Repetition(seconds=tokens / float(found[3]), tokens=tokens, sentences=sentences)
+
+
+class _Log(logging.Handler):
+    """Keeps the line that counts of what fairseq-generate logs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = ""
+        logger = logging.getLogger("fairseq_cli.generate")
+        logger.setLevel(logging.INFO)
+        logger.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one record."""
+        if "Translated" in record.getMessage():
+            self.last = record.getMessage()

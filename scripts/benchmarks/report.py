@@ -1,76 +1,167 @@
-"""What was measured, as rows: medians, spread, ratios; where, and with what."""
+"""What was measured, as rows and tables: medians, spread and ratios."""
 
-import platform
 import statistics
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.worker import Repetition
+from benchmarks.compare import Measured
+from benchmarks.spec import TRAINED
+from benchmarks.worker import OUT_OF_MEMORY
+from fairseq_rope.tools._common import ToolError
+
+Row = dict[str, Any]
+MIB = 2**20
 
 
-@dataclass
-class Measured:
-    """All repetitions of one model in one setting, and its process's peak memory in bytes."""
-
-    repetitions: list[Repetition]
-    peak: int
-
-    def speeds(self) -> list[float]:
-        """Give tokens a second of each repetition."""
-        return [repetition.tokens / repetition.seconds for repetition in self.repetitions]
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Give the median, the least, the greatest and all of them."""
+    return {"median": statistics.median(values), "least": min(values), "greatest": max(values), "all": list(values)}
 
 
-def row(name: str, stock: Measured, rope: Measured) -> dict[str, Any]:
-    """Compare two models; a ratio above 1 is in favour of the rotary one, for memory below 1."""
-    speeds = {model: measured.speeds() for model, measured in (("stock", stock), ("rope", rope))}
-    ratios = [ours / theirs for ours, theirs in zip(speeds["rope"], speeds["stock"], strict=True)]
-    return {
-        "name": name,
-        **{f"{model} tokens/s": statistics.median(values) for model, values in speeds.items()},
-        **{f"{model} tokens/s, all": values for model, values in speeds.items()},
-        "speed": statistics.median(ratios),
-        "speed, all": ratios,
-        "stock peak": stock.peak,
-        "rope peak": rope.peak,
-        "memory": rope.peak / stock.peak,
-    }
+def compared(row: Row, stock: Measured, rope: Measured) -> Row:
+    """Complete a row with two models and their ratios, repetition by repetition.
+
+    Args:
+        row: the setting.
+        stock: what was measured of fairseq's model.
+        rope: the same of the rotary one.
+
+    Returns: `row` with both models, and where both found enough memory `speed` (rope's tokens a second to stock's,
+        above 1 in favour of rope) and `memory` (its peak to stock's, below 1 in favour of rope).
+
+    Raises:
+        ToolError: options made them train on other tokens, or translate into others where lengths are forced.
+    """
+    row = {**row, "models": {"stock": _with_speed(stock), "rope": _with_speed(rope)}}
+    if "error" in stock or "error" in rope:
+        return row
+    if row.get("lengths") != TRAINED and stock["tokens"] != rope["tokens"]:
+        counts = f"stock {stock['tokens']}, rope {rope['tokens']}"
+        raise ToolError(f"the models must see the same batches, but their tokens are: {counts}")
+    rates = zip(*(row["models"][model]["tokens_per_second"]["all"] for model in ("stock", "rope")), strict=True)
+    return {**row, "speed": spread([ours / theirs for theirs, ours in rates]), "memory": rope["peak"] / stock["peak"]}
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    """Lay rows out in Markdown; a spread is the least and the greatest."""
-    lines = [
-        "| measurement | stock, tokens/s | rope, tokens/s | speed (least to greatest) | stock, MiB | rope, MiB | memory |",
-        "|---|---|---|---|---|---|---|",
+def rotation(row: Row, rope: Measured) -> Row:
+    """Complete a row with the rotation's `share` of a training step's time, in percent, repetition by repetition."""
+    row = {**row, "models": {"rope": _with_speed(rope)}}
+    if "error" in rope:
+        return row
+    pairs = zip(rope["seconds"], rope["seconds_without"], strict=True)
+    return {**row, "share": spread([100 * (1 - without / seconds) for seconds, without in pairs])}
+
+
+def _with_speed(measured: Measured) -> Measured:
+    if "error" in measured:
+        return measured
+    result = dict(measured)
+    for name in ("tokens", "sentences"):
+        rates = (count / seconds for count, seconds in zip(measured[name], measured["seconds"], strict=True))
+        result[f"{name}_per_second"] = spread(list(rates))
+    if "steps" in measured:
+        times = (seconds / steps for seconds, steps in zip(measured["seconds"], measured["steps"], strict=True))
+        result["seconds_per_step"] = spread(list(times))
+    return result
+
+
+def failed(row: Row) -> bool:
+    """Whether a model could not be measured for another reason than memory."""
+    return any(measured.get("error", OUT_OF_MEMORY) != OUT_OF_MEMORY for measured in row["models"].values())
+
+
+def notes(row: Row) -> list[str]:
+    """Say what a reader of the row has to know."""
+    skipped = {model: sum(measured.get("skipped", [])) for model, measured in row["models"].items()}
+    return [
+        f"{count} steps of {model} overflowed and left the weights alone" for model, count in skipped.items() if count
     ]
-    for entry in rows:
+
+
+def tables(rows: Sequence[Row]) -> str:
+    """Lay rows out in Markdown, a table for each kind; a spread is the least and the greatest."""
+    parts = []
+    for kind, columns in COLUMNS.items():
         cells = [
-            entry["name"],
-            f"{entry['stock tokens/s']:,.0f}",
-            f"{entry['rope tokens/s']:,.0f}",
-            f"{entry['speed']:.2f}x ({min(entry['speed, all']):.2f} to {max(entry['speed, all']):.2f})",
-            f"{entry['stock peak'] / 2**20:,.0f}",
-            f"{entry['rope peak'] / 2**20:,.0f}",
-            f"{entry['memory']:.2f}x",
+            [heading, "---", *(column(row) for row in rows if row["kind"] == kind)]
+            for heading, column in columns.items()
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+        # a column without a figure is left out
+        lines = zip(*(column for column in cells if set(column[2:]) - {"-"}), strict=True)
+        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    return "\n\n".join(filter(None, parts))
 
 
-def environment(device: str) -> dict[str, str]:
-    """Give hardware and versions."""
-    import torch
+def _median(model: str, name: str, *, digits: int = 0, scale: float = 1) -> Any:
+    def cell(row: Row) -> str:
+        measured = row["models"][model]
+        return measured.get("error") or f"{measured[name]['median'] * scale:,.{digits}f}"
 
-    found = {"python": platform.python_version(), "torch": torch.__version__, "threads": str(torch.get_num_threads())}
-    for name in ("fairseq", "fairseq-fixed", "ctranslate2"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    info = Path("/proc/cpuinfo")
-    names = [line.split(":")[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
-    found["CPU"] = f"{names[0]}, {len(names)} cores" if names else platform.processor()
-    if device == "cuda":
-        found["GPU"] = torch.cuda.get_device_name()
-    return found
+    return cell
+
+
+def _speed(row: Row) -> str:
+    return _ranged(row["speed"], "{:.2f}x") if "speed" in row else "-"
+
+
+def _share(row: Row) -> str:
+    return _ranged(row["share"], "{:.1f} %") if "share" in row else "-"
+
+
+def _ranged(values: dict[str, Any], form: str) -> str:
+    median, least, greatest = (form.format(values[name]) for name in ("median", "least", "greatest"))
+    return f"{median} ({least} to {greatest})"
+
+
+def _memory(row: Row) -> str:
+    models = [row["models"][model] for model in ("stock", "rope")]
+    peaks = " / ".join(f"{measured['peak'] / MIB:,.0f}" if "peak" in measured else "-" for measured in models)
+    return f"{peaks} = {row['memory']:.2f}x" if "memory" in row else peaks
+
+
+def _utilisation(row: Row) -> str:
+    shares = [row["models"][model].get("utilisation") for model in ("stock", "rope")]
+    cells = [f"{100 * statistics.median(share):.0f} %" if share else "-" for share in shares]
+    return " / ".join(cells) if any(shares) else "-"
+
+
+_SETTING = {
+    "size": lambda row: row["size"],
+    "type": lambda row: row["number_type"],
+}
+_MEMORY = {"peak MiB, stock / rope": _memory}
+COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
+    "train": {
+        **_SETTING,
+        "tokens a batch": lambda row: f"{row['max_tokens']:,}",
+        "stock, tokens/s": _median("stock", "tokens_per_second"),
+        "rope, tokens/s": _median("rope", "tokens_per_second"),
+        "speed": _speed,
+        **_MEMORY,
+        "utilisation, stock / rope": _utilisation,
+    },
+    "generate": {
+        **_SETTING,
+        "batch": lambda row: row["batch"],
+        "lengths": lambda row: row["lengths"],
+        "stock, tokens/s": _median("stock", "tokens_per_second"),
+        "rope, tokens/s": _median("rope", "tokens_per_second"),
+        "stock, sentences/s": _median("stock", "sentences_per_second", digits=1),
+        "rope, sentences/s": _median("rope", "sentences_per_second", digits=1),
+        "speed": _speed,
+        **_MEMORY,
+    },
+    "length": {
+        **_SETTING,
+        "sentences x tokens": lambda row: f"{row['sentences']:,} x {row['length']:,}",
+        "stock, ms a step": _median("stock", "seconds_per_step", scale=1000),
+        "rope, ms a step": _median("rope", "seconds_per_step", scale=1000),
+        "speed": _speed,
+        **_MEMORY,
+    },
+    "rotation": {
+        **_SETTING,
+        "tokens a batch": lambda row: f"{row['max_tokens']:,}",
+        "rope, ms a step": _median("rope", "seconds_per_step", scale=1000),
+        "rotation's share": _share,
+    },
+}

@@ -1,47 +1,52 @@
 """Training through fairseq's own Trainer: target tokens a second."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import torch
+from benchmarks import flops, setup
+from benchmarks.clock import timed
+from benchmarks.spec import Repetition, Spec
 
-from benchmarks.setup import parse, training_options
-from benchmarks.worker import Repetition, timed
+Group = list[dict[str, Any]]
 
 
-def measurement(spec: dict[str, Any]) -> Callable[[], Repetition]:
-    """Build model, criterion, trainer and batches as fairseq-train does; a repetition is `spec["updates"]` updates.
+def measurement(spec: Spec) -> Callable[[], Repetition]:
+    """Build a Trainer; a repetition is `spec.updates` steps on the next batches.
 
     Both models see the same batches in the same order: it depends on data and seed alone.
     """
-    from fairseq import tasks, utils
-    from fairseq.trainer import Trainer
+    trainer = setup.trainer(spec, setup.training_options(spec, max_tokens=spec.max_tokens))
+    groups = batches(trainer)
+    return lambda: repetition(trainer, [next(groups) for _ in range(spec.updates)], spec.device)
 
-    options = training_options(
-        spec["model"], spec["size"], Path(spec["data"]), spec["max_tokens"], spec["number_type"], spec["device"]
+
+def repetition(trainer: Any, groups: list[Group], device: str) -> Repetition:
+    """Train on `groups`, a step on each, and say how long it took."""
+    skipped = 0
+
+    def steps() -> None:
+        nonlocal skipped
+        for group in groups:
+            # raise_oom: else a step that found no memory counts as one that was fast
+            skipped += trainer.train_step(group, raise_oom=True) is None
+
+    seconds = timed(steps, device)
+    samples = [sample for group in groups for sample in group]
+    return Repetition(
+        seconds=seconds,
+        tokens=sum(int(sample["ntokens"]) for sample in samples),
+        sentences=sum(int(sample["nsentences"]) for sample in samples),
+        steps=len(groups),
+        flops=sum(flops.of_training(trainer.get_model(), sample) for sample in samples),
+        skipped=skipped,
     )
-    cfg = parse(options)
-    utils.import_user_module(cfg.common)
-    torch.manual_seed(cfg.common.seed)
-    task = tasks.setup_task(cfg.task)
-    model, criterion = task.build_model(cfg.model), task.build_criterion(cfg.criterion)
-    if spec.get("rotation") == "off":
-        for stack in (model.encoder, model.decoder):
-            stack.rotary.rotation = lambda x, cos, sin: x
-    trainer = Trainer(cfg, task, model, criterion)
-    batches = _batches(trainer)
-
-    def repeat() -> Repetition:
-        samples = [next(batches) for _ in range(spec["updates"])]
-        seconds = timed(lambda: [trainer.train_step([sample]) for sample in samples] and None, spec["device"])
-        return Repetition(seconds, sum(int(sample["ntokens"]) for sample in samples))
-
-    return repeat
 
 
-def _batches(trainer: Any) -> Iterator[dict[str, Any]]:
-    iterator = trainer.get_train_iterator(epoch=1)
-    trainer.lr_step_begin_epoch(1)
+def batches(trainer: Any) -> Iterator[Group]:
+    """Give the batches of one step after another, epoch after epoch, as fairseq-train does."""
+    from fairseq.data.iterators import GroupedIterator
+
+    epoch_iterator = trainer.get_train_iterator(epoch=1)
     while True:
-        yield from iterator.next_epoch_itr(shuffle=True)
+        trainer.begin_epoch(epoch_iterator.next_epoch_idx)
+        yield from GroupedIterator(epoch_iterator.next_epoch_itr(shuffle=True), trainer.cfg.optimization.update_freq[0])

@@ -4,103 +4,127 @@ A process of its own, because peak memory belongs to a process; and one that wai
 turn under the same conditions.
 """
 
+import contextlib
+import importlib
+import itertools
 import json
 import logging
-import resource
+import os
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks import clock
+from benchmarks.spec import Repetition, Spec
+
 SCRIPTS = Path(__file__).resolve().parent.parent
+OUT_OF_MEMORY = "out of memory"
 
 
-@dataclass
-class Repetition:
-    """What one repetition did, and how long it took."""
-
-    seconds: float
-    tokens: int
-    sentences: int = 0
+class FailedError(Exception):
+    """A measurement that could not be made; its text is the reason, in a few words for a table."""
 
 
 class Worker:
-    """The other end: starts a worker for `spec` and asks it for repetitions."""
+    """The other end: starts a worker, which builds its model, and asks it for repetitions.
 
-    def __init__(self, spec: dict[str, Any]):
-        """Start it; `spec` is what `measurement` takes."""
-        command = [sys.executable, "-m", "benchmarks.worker", json.dumps(spec)]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, cwd=SCRIPTS, stdin=pipe, stdout=pipe, text=True)
+    Args:
+        spec: what it measures.
+    """
 
-    def ask(self, question: str) -> Any:
-        """Send a question; give the answer.
+    def __init__(self, spec: Spec):
+        path = os.pathsep.join(filter(None, (str(SCRIPTS), os.environ.get("PYTHONPATH"))))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.worker", spec.dumps()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
+            env={**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"},
+        )
+        self.spec = spec
+
+    def wait(self) -> None:
+        """Wait until its model is built; the first repetition tells when it could not be."""
+        with contextlib.suppress(FailedError):
+            self._read()
+
+    def repeat(self) -> Repetition:
+        """Measure once.
 
         Raises:
-            RuntimeError: the worker died; its own error stands on stderr.
+            FailedError: memory is too small for it, or the worker ended; its own words stand on stderr.
         """
-        stdin, stdout = self.process.stdin, self.process.stdout
-        if stdin is None or stdout is None:
-            raise RuntimeError("the worker has no pipes")
-        stdin.write(f"{question}\n")
-        stdin.flush()
-        line = stdout.readline()
-        if not line:
-            raise RuntimeError(f"a worker died with status {self.process.wait()}: {self.process.args}")
-        return json.loads(line)
+        return Repetition(**self._ask("repeat"))
+
+    def peak(self) -> int:
+        """Give its peak memory so far, in bytes."""
+        return int(self._ask("peak")["bytes"])
+
+    def free(self) -> None:
+        """Let it give back memory that it does not need before its next repetition."""
+        self._ask("free")
 
     def close(self) -> None:
-        """End it."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self.process.wait()
+        """End it, whatever it is doing."""
+        self.process.terminate()
+        self.process.communicate()
+
+    def _ask(self, question: str) -> dict[str, Any]:
+        with contextlib.suppress(BrokenPipeError):
+            print(question, file=self.process.stdin, flush=True)
+        answer = self._read()
+        if answer == OUT_OF_MEMORY:
+            raise FailedError(OUT_OF_MEMORY)
+        return answer
+
+    def _read(self) -> Any:
+        line = self.process.stdout.readline() if self.process.stdout else ""
+        if line:
+            return json.loads(line)
+        status = self.process.wait()
+        if status == -signal.SIGKILL:
+            # the system kills for memory
+            return OUT_OF_MEMORY
+        raise FailedError(f"ended with status {status}")
 
 
-def measurement(spec: dict[str, Any]) -> Callable[[], Repetition]:
-    """Build what `spec["kind"]` names; each call of it is a repetition."""
-    from benchmarks import length, train
-
-    return {"train": train.measurement, "length": length.measurement}[spec["kind"]](spec)
-
-
-def peak_memory(device: str) -> int:
-    """Give this process's peak memory in bytes: of the GPU, as allocated by torch, or resident on the host."""
-    import torch
-
-    if device == "cuda":
-        return torch.cuda.max_memory_allocated()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def measurement(spec: Spec) -> Callable[[], Repetition]:
+    """Build what `spec.kind` names; each call of it is a repetition."""
+    # only that one: the process of the stock model has no need of the plugin
+    repeat: Callable[[], Repetition] = importlib.import_module(f"benchmarks.{spec.kind}").measurement(spec)
+    return repeat
 
 
 def main() -> None:
-    """Answer on stdout: `rep` with a repetition, `peak` with the peak memory."""
-    spec = json.loads(sys.argv[1])
+    """Build the model, then answer each line on stdin; a line of JSON on stdout for each."""
+    spec = Spec.loads(sys.argv[1])
     answers, sys.stdout = sys.stdout, sys.stderr  # what fairseq prints is not an answer
-    logging.disable()
-    repeat = measurement(spec)
-    for question in sys.stdin:
-        if question.strip() == "peak":
-            answer: Any = peak_memory(spec["device"])
-        else:
-            repetition = repeat()
-            answer = [repetition.seconds, repetition.tokens, repetition.sentences]
+    # before fairseq chooses another handler: all it logs goes nowhere
+    logging.basicConfig(handlers=[logging.NullHandler()])
+    if spec.memory and spec.device == "cpu":
+        clock.limit_memory(spec.memory)
+    repeat: Callable[[], Repetition] | None = None
+    for question in itertools.chain(["build"], map(str.strip, sys.stdin)):
+        answer: dict[str, Any] | str = {}
+        try:
+            if question in ("build", "repeat"):
+                repeat = repeat or measurement(spec)
+            if question == "repeat" and repeat:
+                answer = asdict(repeat())
+            elif question == "peak":
+                answer = {"bytes": clock.peak_memory(spec.device)}
+        except (MemoryError, RuntimeError) as error:
+            if not clock.is_out_of_memory(error):
+                raise
+            answer = OUT_OF_MEMORY
+        if question == "free" or answer == OUT_OF_MEMORY:
+            clock.free_memory(spec.device)
         print(json.dumps(answer), file=answers, flush=True)
-
-
-def timed(work: Callable[[], None], device: str) -> float:
-    """Give the seconds that `work` takes, on a GPU until it has really ended."""
-    import torch
-
-    if device == "cuda":
-        torch.cuda.synchronize()
-    start = time.perf_counter()
-    work()
-    if device == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

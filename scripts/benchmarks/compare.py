@@ -1,0 +1,68 @@
+"""Measure models in turn, so that whatever else the machine does meets all of them."""
+
+import contextlib
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks import flops
+from benchmarks.spec import Repetition, Spec
+from benchmarks.worker import OUT_OF_MEMORY, FailedError, Worker
+
+Measured = dict[str, Any]
+
+
+def compare(specs: list[Spec], *, repetitions: int, warm_up: int, gpu: str | None) -> dict[str, Measured]:
+    """Measure each of `specs` `repetitions` times, in turn, the first of a round changing.
+
+    Args:
+        specs: the models, in one setting.
+        repetitions: how often each is measured.
+        warm_up: repetitions before those that count.
+        gpu: the name of the GPU that they run on.
+
+    Returns: for each model its options, peak memory in bytes and lists of all figures, one a repetition; for a model
+        that could not be measured an `error`, its reason, and no lists.
+    """
+    found: dict[str, list[Repetition]] = {spec.model: [] for spec in specs}
+    measured: dict[str, Measured] = {}
+    with contextlib.ExitStack() as stack:
+        workers = [Worker(spec) for spec in specs]
+        for worker in workers:
+            stack.callback(worker.close)
+        for worker in workers:
+            worker.wait()
+        for i in range(-warm_up, repetitions):
+            for worker in list(workers if i % 2 else reversed(workers)):
+                try:
+                    repetition = _repeat(worker, workers)
+                except FailedError as error:
+                    measured[worker.spec.model] = {"error": str(error)}
+                    workers.remove(worker)
+                    worker.close()
+                else:
+                    found[worker.spec.model] += [repetition] * (i >= 0)
+        for worker in workers:
+            measured[worker.spec.model] = _figures(found[worker.spec.model], worker, gpu)
+    return {spec.model: {"options": list(spec.options), **measured[spec.model]} for spec in specs}
+
+
+def _repeat(worker: Worker, workers: list[Worker]) -> Repetition:
+    try:
+        return worker.repeat()
+    except FailedError as error:
+        others = [other for other in workers if other is not worker]
+        if str(error) != OUT_OF_MEMORY or worker.spec.device == "cpu" or not others:
+            raise
+    # once more with the GPU almost to itself: what waits there holds memory that it does not use
+    for other in others:
+        other.free()
+    return worker.repeat()
+
+
+def _figures(repetitions: list[Repetition], worker: Worker, gpu: str | None) -> Measured:
+    lists = {name: [asdict(repetition)[name] for repetition in repetitions] for name in asdict(repetitions[0])}
+    figures: Measured = {"peak": worker.peak(), **{name: values for name, values in lists.items() if any(values)}}
+    limit = flops.peak(gpu, worker.spec.number_type) if gpu else None
+    if limit and "flops" in figures:
+        figures["utilisation"] = [repetition.flops / repetition.seconds / limit for repetition in repetitions]
+    return figures

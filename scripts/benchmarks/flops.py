@@ -1,0 +1,59 @@
+"""Model FLOPs utilisation: the share of a GPU's peak that training needs, whatever is really computed.
+
+A training step needs 6 floating-point operations for each token and parameter of the matrices that the token meets:
+2 in the forward pass, 4 in the backward pass. Source tokens meet the encoder and the keys and values of
+cross-attention, target tokens the rest of the decoder and the output projection; looking up an embedding costs nothing.
+To these come 12 E for every pair of a query and a key that it may see, in each layer. Padding is not counted.
+"""
+
+from typing import Any
+
+# dense peak in TFLOP/s by what stands in the GPU's name, of fp16 and bf16 with sums in fp32, and of fp32 without TF32.
+# From the makers' data sheets; the first name that fits counts.
+PEAKS = {
+    "GH200": (989.4, 66.9),
+    "H200": (989.4, 66.9),
+    "H100 PCIe": (756.0, 51.2),
+    "H100 NVL": (835.0, 60.0),
+    "H100": (989.4, 66.9),
+    "A100": (312.0, 19.5),
+    "A10G": (70.0, 35.0),
+    "L40S": (362.0, 91.6),
+    "L4": (121.0, 30.3),
+    "V100": (125.0, 15.7),
+    "T4": (65.0, 8.1),
+    "RTX 4090": (165.2, 82.6),
+    "RTX 3090": (71.0, 35.6),
+}
+
+
+def peak(gpu: str, number_type: str) -> float | None:
+    """Give the peak of the GPU named `gpu` in operations a second, or None when it is not known."""
+    words = f" {gpu.replace('-', ' ')} "
+    for name, (half, single) in PEAKS.items():
+        if f" {name} " in words:
+            return (single if number_type == "fp32" else half) * 1e12
+    return None
+
+
+def of_training(model: Any, sample: dict[str, Any]) -> float:
+    """Give the operations of one training step on `sample`, a batch of fairseq's translation task.
+
+    Args:
+        model: an encoder-decoder with the parameter names of fairseq's `transformer`.
+        sample: its `src_tokens` (B, S) and `target` (B, T) are padded.
+    """
+    pad = model.encoder.padding_idx
+    # (B,) each: real tokens
+    source, target = (x.ne(pad).sum(1).double() for x in (sample["net_input"]["src_tokens"], sample["target"]))
+    met_by_source = met_by_target = 0
+    for name, parameter in model.named_parameters():
+        if parameter.dim() == 2 and ".layers." in name:
+            of_source = name.startswith("encoder.") or ".encoder_attn.k_" in name or ".encoder_attn.v_" in name
+            met_by_source += parameter.numel() * of_source
+            met_by_target += parameter.numel() * (not of_source)
+    # counted here, because the parameter is often that of the embedding
+    met_by_target += model.decoder.output_projection.weight.numel()
+    width, layers = model.encoder.layers[0].embed_dim, (len(model.encoder.layers), len(model.decoder.layers))
+    pairs = layers[0] * source**2 + layers[1] * (target * (target + 1) / 2 + source * target)
+    return float((6 * (met_by_source * source + met_by_target * target) + 12 * width * pairs).sum())

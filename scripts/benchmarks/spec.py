@@ -1,0 +1,87 @@
+"""What is measured: one model in one setting, as a worker is told it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, astuple, dataclass
+
+MODELS = ("stock", "rope")  # fairseq's `transformer`, and ours
+TRAINED = "trained"  # what a size, or the lengths of translations, are called when they come with checkpoints
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One model in one setting; what a kind of measurement has no use for keeps its default.
+
+    Args:
+        kind: train, generate, length or rotation; or weights, which makes a checkpoint.
+        model: one of MODELS.
+        size: a name in `setup.SIZES`; of a checkpoint, what it is called.
+        number_type: fp32, bf16 or fp16.
+        device: cpu or cuda.
+        data: folder of the binarised corpus.
+        work: folder for what is made.
+        options: the model's own options of fairseq-train.
+        memory: bytes that the process may use, 0 for all; on the CPU only.
+        max_tokens: size of a training batch.
+        updates: training steps in a repetition.
+        batch: size of a batch to translate, a name in `generate.BATCHES`.
+        checkpoint: file of the model that translates.
+        steps: tokens of every translation, at least 2; 0: as long as the model wants.
+        length: tokens in each sentence, source and target.
+        sentences: sentences in a batch of `length`.
+    """
+
+    kind: str
+    model: str
+    size: str
+    number_type: str
+    device: str
+    data: str
+    work: str
+    options: tuple[str, ...] = ()
+    memory: int = 0
+    max_tokens: int = 0
+    updates: int = 1
+    batch: str = ""
+    checkpoint: str = ""
+    steps: int = 0
+    length: int = 0
+    sentences: int = 0
+
+    def dumps(self) -> str:
+        """Write it as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def loads(cls, text: str) -> "Spec":
+        """Read what `dumps` wrote."""
+        fields = json.loads(text)
+        return cls(**{**fields, "options": tuple(fields["options"])})
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """What one repetition did, and how long it took.
+
+    Args:
+        seconds: the time.
+        tokens: target tokens, of training or translations.
+        sentences: sentence pairs.
+        steps: training steps; 0 for generation.
+        flops: floating-point operations that the model needs for it; 0 when not counted.
+        skipped: steps that ended in an overflow of fp16 and left the weights alone.
+        seconds_without: what the same steps would take without the rotation, where that is measured.
+    """
+
+    seconds: float
+    tokens: int
+    sentences: int
+    steps: int = 0
+    flops: float = 0.0
+    skipped: int = 0
+    seconds_without: float = 0.0
+
+
+def total(parts: Sequence[Repetition]) -> Repetition:
+    """Join repetitions into one: all figures are sums."""
+    return Repetition(*(sum(values) for values in zip(*map(astuple, parts), strict=True)))
