@@ -9,8 +9,6 @@ from typing import Any, NamedTuple
 from benchmarks import data, setup
 from benchmarks.environment import available_memory
 from benchmarks.spec import MODELS, TRAINED, Spec
-from benchmarks.worker import FailedError, Worker
-from fairseq_rope.tools._common import ToolError
 
 UNSUPPORTED = ("generate", "bf16")  # fairseq-generate ignores --bf16
 _STEPS = 30  # of a translation by random weights, which would never end one
@@ -77,13 +75,7 @@ def _with_weights(spec: Spec, args: Namespace) -> Spec:
     if spec.size == TRAINED:
         return replace(spec, checkpoint=str(args.stock_checkpoint if spec.model == "stock" else args.rope_checkpoint))
     spec = replace(spec, checkpoint=str(args.work / f"random-{spec.model}-{spec.size}.pt"))
-    # in a process of its own: the memory that it takes is not that of a translation
-    worker = Worker(replace(spec, kind="weights", device="cpu", number_type="fp32"))
-    try:
-        worker.wait()
-        worker.repeat()
-    except FailedError as error:
-        raise ToolError(f"cannot make {spec.checkpoint} with random weights: {error}") from error
-    finally:
-        worker.close()
+    # here and not in the worker: the memory that it takes is not that of a translation
+    one = replace(spec, device="cpu", number_type="fp32")
+    setup.trainer(one, setup.training_options(one, max_tokens=1024)).save_checkpoint(spec.checkpoint, {})
     return spec

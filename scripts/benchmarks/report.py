@@ -72,9 +72,8 @@ def failed(row: Row) -> bool:
 def notes(row: Row) -> list[str]:
     """Say what a reader of the row has to know."""
     skipped = {model: sum(measured.get("skipped", [])) for model, measured in row["models"].items()}
-    return [
-        f"{count} steps of {model} overflowed and left the weights alone" for model, count in skipped.items() if count
-    ]
+    said = "steps overflowed in fp16 and left the weights alone"
+    return [f"{model}: {count} {said}" for model, count in skipped.items() if count]
 
 
 def tables(rows: Sequence[Row]) -> str:

@@ -13,7 +13,7 @@ class Spec:
     """One model in one setting; what a kind of measurement has no use for keeps its default.
 
     Args:
-        kind: train, generate, length or rotation; or weights, which makes a checkpoint.
+        kind: train, generate, length or rotation.
         model: one of MODELS.
         size: a name in `setup.SIZES`; of a checkpoint, what it is called.
         number_type: fp32, bf16 or fp16.

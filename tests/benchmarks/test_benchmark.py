@@ -1,0 +1,78 @@
+"""The whole benchmark on a small model, as its user starts it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [
+    *("train", "generate", "length", "rotation", "--sizes", "tiny", "--max-tokens", "256", "--lengths", "256"),
+    *("--batches", "32", "--sentences", "6", "--steps", "4", "--updates", "2", "--pairs", "100"),
+    *("--repetitions", "2", "--warm-up", "0", "--number-types", "fp32"),
+]
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What one run of the benchmark writes; its tables stand in `tables`."""
+    folder = tmp_path_factory.mktemp("benchmark")
+    output = folder / "benchmark.json"
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "benchmark.py", *COMMAND, "--work", folder / "work", "--output", output],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return {**json.loads(output.read_text()), "tables": done.stdout}
+
+
+def test_every_kind_of_measurement_has_a_row_and_a_line_in_a_table(result: dict[str, Any]) -> None:
+    assert [row["kind"] for row in result["rows"]] == ["train", "generate", "length", "rotation"]
+    assert result["left_out"] == []
+    assert result["tables"].count("| tiny | fp32 |") == 4
+
+
+@pytest.mark.parametrize("kind", ["train", "generate", "length"])
+def test_both_models_see_the_same_tokens(result: dict[str, Any], kind: str) -> None:
+    stock, rope = (find(result, kind)["models"][model] for model in ("stock", "rope"))
+    for name in ("tokens", "sentences"):
+        assert stock[name] == rope[name] and len(stock[name]) == 2 and min(stock[name]) > 0
+    assert stock.get("steps") == rope.get("steps") == (None if kind == "generate" else [2, 2])
+
+
+def test_forced_translations_have_exactly_the_asked_number_of_tokens(result: dict[str, Any]) -> None:
+    row = find(result, "generate")
+    assert row["lengths"] == "forced to 4"
+    assert row["models"]["rope"]["tokens"] == [6 * 4] * 2
+
+
+@pytest.mark.parametrize("kind", ["train", "generate", "length"])
+def test_speed_and_memory_compare_the_models(result: dict[str, Any], kind: str) -> None:
+    row = find(result, kind)
+    stock, rope = (row["models"][model] for model in ("stock", "rope"))
+    rates = zip(rope["tokens_per_second"]["all"], stock["tokens_per_second"]["all"], strict=True)
+    assert row["speed"]["all"] == pytest.approx([ours / theirs for ours, theirs in rates])
+    assert row["memory"] == rope["peak"] / stock["peak"]
+    assert min(rope["peak"], stock["peak"]) > 100 * 2**20
+
+
+def test_the_rotation_has_a_share_and_no_ratio(result: dict[str, Any]) -> None:
+    row = find(result, "rotation")
+    assert len(row["share"]["all"]) == 2 and "speed" not in row
+    assert row["models"].keys() == {"rope"}
+
+
+def test_the_result_says_where_and_with_what_it_was_measured(result: dict[str, Any]) -> None:
+    assert {"fairseq_rope", "torch", "CPU", "threads", "load before"} <= result["environment"].keys()
+    assert result["command"].endswith(f"--output {result['command'].split()[-1]}")
+
+
+def find(result: dict[str, Any], kind: str) -> dict[str, Any]:
+    return next(row for row in result["rows"] if row["kind"] == kind)
