@@ -20,6 +20,7 @@ import logging
 import shlex
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from benchmarks import options, report
@@ -51,22 +52,27 @@ def main() -> None:
     if UNSUPPORTED[0] in args.kinds and UNSUPPORTED[1] in args.number_types:
         result["left_out"].append(f"{', '.join(UNSUPPORTED)}: fairseq-generate ignores --bf16")
     for setting in settings(args):
-        if args.minutes and time.monotonic() - start > 60 * args.minutes:
+        if args.minutes is not None and time.monotonic() - start > 60 * args.minutes:
             result["left_out"].append(f"{setting.name()}: the {args.minutes:g} minutes were over")
             continue
         print(f"{setting.name()} ...", file=sys.stderr, flush=True)
         result["rows"].append(_measure(setting, args, found.get("GPU")))
         row = result["rows"][-1]
         print(report.tables([row]).splitlines()[-1], *report.notes(row), sep="\n", file=sys.stderr, flush=True)
-        if args.output:
-            with complete_file(args.output) as part:
-                part.write_text(json.dumps(result, indent=1) + "\n")
+        _write(args.output, result)
+    _write(args.output, result)
     print(report.tables(result["rows"]))
     print("\n" + ", ".join(f"{name} {value}" for name, value in found.items()) + f"; {result['date']}")
     for line in result["left_out"]:
         print(f"left out: {line}")
     if any(report.failed(row) for row in result["rows"]):
         raise ToolError("a measurement failed for another reason than memory; its own words stand above")
+
+
+def _write(output: Path | None, result: dict[str, Any]) -> None:
+    if output:
+        with complete_file(output) as part:
+            part.write_text(json.dumps(result, indent=1) + "\n")
 
 
 def _measure(setting: Setting, args: argparse.Namespace, gpu: str | None) -> report.Row:

@@ -1,0 +1,69 @@
+"""The options of the benchmark: what depends on others, and errors that name them."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from benchmarks import options
+
+from fairseq_rope.tools._common import ToolError
+
+
+def read(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str):
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", *arguments, "--work", str(folder / "work")])
+    return options.read("")
+
+
+@pytest.mark.parametrize("gpu", [False, True], ids=["cpu", "gpu"])
+def test_large_batches_and_half_precision_are_measured_on_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, gpu: bool
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpu)
+    args = read(monkeypatch, tmp_path)
+    assert args.device == ("cuda" if gpu else "cpu")
+    assert args.max_tokens == ([1024, 4096, 25_000] if gpu else [1024, 4096])
+    assert args.number_types == (["fp32", "bf16", "fp16"] if gpu else ["fp32"])
+    assert args.kinds == ["train", "generate", "length", "rotation"] and args.repetitions >= 5
+
+
+def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    args = read(
+        monkeypatch, tmp_path, "train", "--criterion", "label_smoothed_cross_entropy", "--rope-options", "--rope-base 5"
+    )
+    assert args.model_options == {
+        "stock": (),
+        "rope": ("--criterion", "label_smoothed_cross_entropy", "--rope-base", "5"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["speed"], "KIND must be one of train, generate, length, rotation, but is speed"),
+        (["--device", "cuda"], "--device cuda needs a GPU that torch can use, but there is none"),
+        (["--warm-up", "-1"], "--warm-up must be 0 or more, but is -1"),
+        (["--steps", "1"], "--steps must be 2 or more, a word and the end of the sentence, but is 1"),
+        (["--data", "/none"], "there is no /none"),
+        (["--data", "/"], "--data must be a binarised corpus with a train set, but / has none"),
+        (
+            ["--rope-checkpoint", "/none"],
+            "--stock-checkpoint, --rope-checkpoint and the --data of both are given together",
+        ),
+        (["--output", "/none/x.json"], "cannot write /none/x.json: there is no folder /none"),
+    ],
+    ids=["kind", "device", "warm-up", "steps", "no-data", "data", "checkpoint", "output"],
+)
+def test_an_error_names_the_option_the_rule_and_the_value(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], error: str
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ToolError, match=error):
+        read(monkeypatch, tmp_path, *arguments)
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize("value", ["0", "-5", "x"])
+def test_a_count_is_above_zero(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str):
+    with pytest.raises(SystemExit):
+        read(monkeypatch, tmp_path, "--updates", value)
