@@ -47,6 +47,7 @@ def main() -> None:
         "command": shlex.join(["python", *sys.argv]),
         "environment": found,
         "rows": [],
+        "notes": [],
         "left_out": [],
     }
     if UNSUPPORTED[0] in args.kinds and UNSUPPORTED[1] in args.number_types:
@@ -57,12 +58,14 @@ def main() -> None:
             continue
         print(f"{setting.name()} ...", file=sys.stderr, flush=True)
         result["rows"].append(_measure(setting, args, found.get("GPU")))
-        row = result["rows"][-1]
-        print(report.tables([row]).splitlines()[-1], *report.notes(row), sep="\n", file=sys.stderr, flush=True)
+        print(report.tables(result["rows"][-1:]).splitlines()[-1], file=sys.stderr, flush=True)
+        result["notes"] += [f"{setting.name()}: {note}" for note in report.notes(result["rows"][-1])]
         _write(args.output, result)
     _write(args.output, result)
     print(report.tables(result["rows"]))
     print("\n" + ", ".join(f"{name} {value}" for name, value in found.items()) + f"; {result['date']}")
+    for line in result["notes"]:
+        print(line)
     for line in result["left_out"]:
         print(f"left out: {line}")
     if any(report.failed(row) for row in result["rows"]):

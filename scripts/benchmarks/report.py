@@ -70,10 +70,15 @@ def failed(row: Row) -> bool:
 
 
 def notes(row: Row) -> list[str]:
-    """Say what a reader of the row has to know."""
-    skipped = {model: sum(measured.get("skipped", [])) for model, measured in row["models"].items()}
-    said = "steps overflowed in fp16 and left the weights alone"
-    return [f"{model}: {count} {said}" for model, count in skipped.items() if count]
+    """Say what a reader of the row has to know beside its figures."""
+    said = []
+    for model, measured in row["models"].items():
+        if count := sum(measured.get("skipped", [])):
+            said.append(f"{count} steps of {model} overflowed in fp16 and left the weights alone")
+    tokens = [measured["tokens"][0] for measured in row["models"].values() if "tokens" in measured]
+    if len(set(tokens)) > 1:
+        said.append(f"translations as long as the models want: {tokens[0]:,} tokens of stock, {tokens[1]:,} of rope")
+    return said
 
 
 def tables(rows: Sequence[Row]) -> str:

@@ -36,6 +36,7 @@ def test_models_that_saw_other_tokens_are_not_compared():
 def test_trained_models_may_translate_into_other_tokens():
     row = report.compared({**SETTING, "lengths": "trained"}, measured(1.0), measured(1.0, tokens=110))
     assert row["speed"]["median"] == pytest.approx(1.1)
+    assert report.notes(row) == ["translations as long as the models want: 100 tokens of stock, 110 of rope"]
 
 
 def test_a_model_without_memory_is_a_row_that_says_so():
@@ -64,4 +65,4 @@ def test_the_table_has_medians_spread_memory_and_utilisation():
 
 def test_steps_without_an_update_are_noted():
     row = report.compared(SETTING, measured(1.0, 1.0, skipped=[1, 2]), measured(1.0, 1.0))
-    assert report.notes(row) == ["stock: 3 steps overflowed in fp16 and left the weights alone"]
+    assert report.notes(row) == ["3 steps of stock overflowed in fp16 and left the weights alone"]
