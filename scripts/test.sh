@@ -58,7 +58,7 @@ if [[ -n $core ]]; then
   fi
   setup_env "$ROOT/.venv-fairseq-0.12.2" dev 3.10
   cd "$ROOT"
-  pytest_args=(--ignore=tests/recipes --ignore=tests/data_prep "${pytest_args[@]}")
+  pytest_args=(--ignore=tests/recipes --ignore=tests/data_prep --ignore=tests/benchmarks "${pytest_args[@]}")
 else
   setup_env "" dev
   cd "$ROOT"

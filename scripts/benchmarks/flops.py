@@ -48,7 +48,8 @@ def of_training(model: Any, sample: dict[str, Any]) -> float:
     source, target = (x.ne(pad).sum(1).double() for x in (sample["net_input"]["src_tokens"], sample["target"]))
     met_by_source = met_by_target = 0
     for name, parameter in model.named_parameters():
-        if parameter.dim() == 2 and ".layers." in name:
+        # fairseq 0.12.2 keeps copies such as fc1_weight
+        if parameter.dim() == 2 and ".layers." in name and name.endswith(".weight"):
             of_source = name.startswith("encoder.") or ".encoder_attn.k_" in name or ".encoder_attn.v_" in name
             met_by_source += parameter.numel() * of_source
             met_by_target += parameter.numel() * (not of_source)

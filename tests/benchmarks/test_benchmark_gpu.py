@@ -1,6 +1,8 @@
 """The script for a machine with a GPU: its steps, with a Python that only records them, and the check that it makes."""
 
+import logging
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,13 @@ class Machine:
         return subprocess.run(
             ["bash", SCRIPT, *arguments], env={**environment, **variables}, capture_output=True, text=True, timeout=60
         )
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[None]:
+    yield
+    # the check switches them off
+    logging.disable(logging.NOTSET)
 
 
 @pytest.fixture

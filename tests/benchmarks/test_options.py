@@ -1,8 +1,11 @@
 """The options of the benchmark: what depends on others, and errors that name them."""
 
+import json
+import logging
 import sys
 from pathlib import Path
 
+import benchmark
 import pytest
 import torch
 from benchmarks import options
@@ -61,6 +64,26 @@ def test_an_error_names_the_option_the_rule_and_the_value(
     with pytest.raises(ToolError, match=error):
         read(monkeypatch, tmp_path, *arguments)
     assert not (tmp_path / "work").exists()
+
+
+def test_what_has_not_begun_in_time_is_left_out_and_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    output = tmp_path / "out.json"
+    arguments = f"train --sizes tiny --max-tokens 512 --pairs 10 --minutes 0 --work {tmp_path} --output {output}"
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", *arguments.split()])
+    try:
+        benchmark.main()
+    finally:
+        logging.disable(logging.NOTSET)
+    left_out = [f"train, tiny, {kind}, max_tokens 512: the 0 minutes were over" for kind in number_types()]
+    result = json.loads(output.read_text())
+    assert (result["rows"], result["left_out"]) == ([], left_out)
+    assert f"left out: {left_out[0]}" in capsys.readouterr().out
+
+
+def number_types() -> tuple[str, ...]:
+    return options.NUMBER_TYPES if torch.cuda.is_available() else ("fp32",)
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "x"])
