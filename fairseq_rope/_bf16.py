@@ -22,7 +22,8 @@ def allow_bf16_without_tpu() -> None:
         parsed = parse(*args, **kwargs)
         # with parse_known=True it is a pair
         namespace = parsed[0] if isinstance(parsed, tuple) else parsed
-        namespace.tpu = namespace.tpu and not namespace.bf16
+        if getattr(namespace, "bf16", False):
+            namespace.tpu = False
         return parsed
 
     options.parse_args_and_arch = parse_without_tpu
