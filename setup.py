@@ -34,6 +34,7 @@ setup(
         "sacrebleu",
         "sacremoses",
         "subword-nmt",
+        "tokenizers",  # data-prep/learn_bpe.py
         "sentencepiece",
         "tensorboardX",  # fairseq's --tensorboard-logdir; without it fairseq's import prints that it is missing
         "tqdm",

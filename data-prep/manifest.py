@@ -28,6 +28,7 @@ PACKAGES = (
     "sacremoses",
     "sentencepiece",
     "subword-nmt",
+    "tokenizers",
     "torch",
 )
 CHUNK = 1 << 20

@@ -46,7 +46,7 @@ learn_bpe() { # FILE...: merges of all files together
     cat -- "$WORK/text/learnt.part"
     rm -- "$WORK/text/learnt.part"
   else
-    cat -- "$@" | subword-nmt learn-bpe -s "$BPE_MERGES" 2> >(grep -v it/s >&2)
+    RAYON_NUM_THREADS=$JOBS python "$ROOT/data-prep/learn_bpe.py" --merges "$BPE_MERGES" "$@"
   fi
 }
 

@@ -44,12 +44,8 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
         return measure(command, stdout=folder / f"tok.{lang}")
 
     def learn() -> Measurement:
-        with (folder / "tok").open("wb") as both:
-            for lang in LANGUAGES:
-                with (folder / f"tok.{lang}").open("rb") as one:
-                    shutil.copyfileobj(one, both)
-        command = [sys.executable, "-m", "subword_nmt.learn_bpe", "-s", str(merges)]
-        return measure(command, stdin=folder / "tok", stdout=folder / "codes")
+        command = program("learn_bpe.py", "--merges", merges, folder / "tok.en", folder / "tok.de")
+        return measure(command, stdout=folder / "codes")
 
     def apply(lang: str) -> Measurement:
         command = program("apply_bpe.py", "--codes", folder / "codes", "--jobs", jobs, folder / f"tok.{lang}")

@@ -1,0 +1,76 @@
+"""Learn joint BPE merges from tokenised text, in the form of `subword-nmt learn-bpe`.
+
+The algorithm is that of Sennrich et al. (2016), run by Hugging Face's tokenizers: subword-nmt's own program takes
+three times the time and twice the memory, more than 4 GiB for the words of WMT14. The two take pairs that are equally
+frequent in another order; of 37,000 merges of mixed English and German 99.5% are the same.
+
+    python data-prep/learn_bpe.py --merges 37000 train.tok.en train.tok.de >codes
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+from textio import DataError, read_lines, run
+from tokenizers import Tokenizer
+from tokenizers.models import BPE
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from tokenizers.trainers import BpeTrainer
+
+LINES_AT_ONCE = 1000
+END_OF_WORD = "</w>"
+ALPHABET = 1000  # characters, at a word's end and elsewhere, that a text is first supposed to have
+
+
+def learn(files: list[Path], merges: int) -> list[tuple[str, str]]:
+    """Learn up to `merges` merges, the most frequent first; fewer when no pair is left that occurs twice.
+
+    Raises:
+        DataError: a file cannot be read, has no text or isn't UTF-8.
+    """
+    alphabet = ALPHABET
+    while True:
+        trainer = BpeTrainer(
+            vocab_size=merges + alphabet,
+            min_frequency=2,
+            end_of_word_suffix=END_OF_WORD,
+            show_progress=sys.stderr.isatty(),
+            special_tokens=[],
+        )
+        tokenizer = Tokenizer(BPE(end_of_word_suffix=END_OF_WORD))
+        tokenizer.pre_tokenizer = WhitespaceSplit()
+        tokenizer.train_from_iterator(blocks(files), trainer)
+        found = [(first, second) for first, second in json.loads(tokenizer.to_str())["model"]["merges"]]
+        size = tokenizer.get_vocab_size()
+        if len(found) >= merges or size < merges + alphabet:
+            return found[:merges]
+        alphabet = size - len(found)  # the vocabulary was full before the merges were found
+
+
+def blocks(files: list[Path]) -> Iterator[list[str]]:
+    """Yield the lines of all files."""
+    lines = chain.from_iterable(map(read_lines, files))
+    while block := list(islice(lines, LINES_AT_ONCE)):
+        yield block
+
+
+def main() -> None:
+    """Read the options, then the text."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="tokenised text of one or more languages")
+    parser.add_argument("--merges", type=int, required=True, metavar="N")
+    options = parser.parse_args()
+    if options.merges < 1:
+        raise DataError(f"--merges must be at least 1, but is {options.merges}")
+    merges = learn(options.files, options.merges)
+    if not merges:
+        raise DataError(f"{', '.join(map(str, options.files))}: no pair of characters occurs twice")
+    text = "".join(f"{first} {second}\n" for first, second in merges)
+    sys.stdout.buffer.write(f"#version: 0.2\n{text}".encode())
+
+
+if __name__ == "__main__":
+    run("learn_bpe.py", main)
