@@ -7,6 +7,7 @@ from setuptools import find_packages, setup
 README = Path(__file__).with_name("README.md")
 
 PLOT = ["matplotlib"]
+EXPORT = ["ctranslate2>=4.6.3"]  # the first that rotates in encoders
 
 setup(
     name="fairseq-rope",
@@ -41,8 +42,10 @@ setup(
     ],
     extras_require={
         "plot": PLOT,
+        "export": EXPORT,
         "dev": [
             *PLOT,
+            *EXPORT,
             "hypothesis",
             "mypy",
             "pytest",

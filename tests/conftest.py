@@ -11,6 +11,7 @@ from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
 import fairseq_rope  # noqa: F401  registers the archs
+from fairseq_rope.export.ctranslate2 import export_checkpoint
 from tests.trained import Trained, trained_model
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +30,14 @@ def data_dir() -> Path:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A small model, trained once in a session through the real command lines."""
     return trained_model(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def exported(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small model as a folder for CTranslate2."""
+    folder = tmp_path_factory.mktemp("exported") / "model"
+    export_checkpoint(trained.checkpoint, trained.data, folder)
+    return folder
 
 
 def make_task(num_words: int = 90) -> TranslationTask:

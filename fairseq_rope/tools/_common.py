@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -39,3 +40,23 @@ def complete_file(path: Path) -> Iterator[Path]:
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def complete_folder(path: Path) -> Iterator[Path]:
+    """Give a new folder beside `path`, renamed to it when the block ends well and removed when it does not.
+
+    Raises:
+        ToolError: something is at `path` already, or its parent does not exist.
+    """
+    if path.exists() or path.is_symlink():
+        raise ToolError(f"{path} exists already; remove it or choose another name")
+    if not path.parent.is_dir():
+        raise ToolError(f"cannot write {path}: there is no folder {path.parent}")
+    part = path.with_name(f"{path.name}.part-{os.getpid()}")
+    part.mkdir()
+    try:
+        yield part
+        part.rename(path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

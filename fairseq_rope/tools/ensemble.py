@@ -1,6 +1,8 @@
 """Load the models of `--path` for translation, safely and with errors of one line."""
 
 import ast
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +18,14 @@ def load_ensemble(cfg: Any, task: Any, *, use_cuda: bool) -> list[Any]:
     Raises:
         ToolError: a file is damaged, wants to run code or isn't a checkpoint; a model doesn't fit the dictionaries.
     """
-    paths = utils.split_paths(cfg.common_eval.path)
-    suffix, shards = cfg.checkpoint.checkpoint_suffix, cfg.checkpoint.checkpoint_shard_count
-    if not suffix and shards == 1:
-        for path in paths:
-            load_checkpoint(Path(path))  # only for its checks, whose errors say what is wrong
-    overrides = _overrides(cfg.common_eval.model_overrides)
-    try:
-        models, _ = checkpoint_utils.load_model_ensemble(
-            paths, arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
-        )
-    except Exception as error:  # a wrong dictionary, an arch of another plugin, an old file: each raises its own
-        raise ToolError(f"--path {cfg.common_eval.path} does not fit DATA {cfg.task.data}: {brief(error)}") from error
+    models = load_models(
+        utils.split_paths(cfg.common_eval.path),
+        task=task,
+        data=cfg.task.data,
+        overrides=_overrides(cfg.common_eval.model_overrides),
+        suffix=cfg.checkpoint.checkpoint_suffix,
+        shards=cfg.checkpoint.checkpoint_shard_count,
+    )
     for model in models:
         if cfg.common.fp16:
             model.half()
@@ -36,6 +34,32 @@ def load_ensemble(cfg: Any, task: Any, *, use_cuda: bool) -> list[Any]:
         if use_cuda:
             model.cuda()
         model.prepare_for_inference_(cfg)
+    return models
+
+
+def load_models(
+    paths: Sequence[str],
+    *,
+    task: Any,
+    data: str,
+    overrides: dict[str, Any] | None = None,
+    suffix: str = "",
+    shards: int = 1,
+) -> list[Any]:
+    """Load one model for each of `paths`, as they were trained but for `overrides`; `data` is named in errors.
+
+    Raises:
+        ToolError: see `load_ensemble`.
+    """
+    if not suffix and shards == 1:
+        for path in paths:
+            load_checkpoint(Path(path))  # only for its checks, whose errors say what is wrong
+    try:
+        models, _ = checkpoint_utils.load_model_ensemble(
+            list(paths), arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
+        )
+    except Exception as error:  # a wrong dictionary, an arch of another plugin, an old file: each raises its own
+        raise ToolError(f"--path {os.pathsep.join(paths)} does not fit DATA {data}: {brief(error)}") from error
     return list(models)
 
 

@@ -10,6 +10,10 @@ length and batched together, is 1000 unless given, or 1 at a terminal; languages
 file names in DATA, for --tokenizer moses too. As there, --max-len-b 200 limits the output's tokens whatever the
 input's length: give --max-len-a 1.5 to let it grow with the input.
 
+--engine ctranslate2 takes a folder of fairseq_rope.export.ctranslate2 in the place of DATA and --path. Its translations
+are those of fairseq's engine but for ties, where two are as good as each other, and for those that --max-len-a and
+--max-len-b cut; fairseq's options that it cannot follow are refused.
+
 stderr tells what was replaced or cut (invalid UTF-8, control characters, long lines), with the number of the line.
 """
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fairseq import options, utils
-from fairseq.data import data_utils
 from fairseq.data.encoders.moses_tokenizer import MosesTokenizerConfig
 from fairseq.data.encoders.sentencepiece_bpe import SentencepieceConfig
 from fairseq.data.encoders.subword_nmt_bpe import SubwordNMTBPEConfig
@@ -16,6 +15,8 @@ from fairseq.tasks import TASK_REGISTRY
 from omegaconf import MISSING
 
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.data_folder import languages
+from fairseq_rope.tools.engine_options import RuntimeOptions, add_engine_options, runtime_options
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_BUFFER_SIZE = 1000
@@ -35,13 +36,17 @@ _REFUSED = {
 
 
 class Request(NamedTuple):
-    """What to translate, how and where to: `cfg` is fairseq's own configuration, `-` is stdin or stdout."""
+    """What to translate, how and where to.
+
+    `cfg` is fairseq's own configuration, `-` is stdin or stdout; without `runtime` the engine is fairseq's.
+    """
 
     cfg: Any
     inputs: list[str]
     output: str
     normalise: bool
     lowercase: bool
+    runtime: RuntimeOptions | None
 
 
 def parse(argv: Sequence[str], description: str) -> Request:
@@ -62,8 +67,10 @@ def parse(argv: Sequence[str], description: str) -> Request:
         # a person at a terminal waits for the answer to each line
         args.buffer_size = 1 if inputs == ["-"] and sys.stdin.isatty() else DEFAULT_BUFFER_SIZE
     _check_options(args)
+    runtime = runtime_options(args, parser)
     _check_files(args, inputs)
-    return Request(convert_namespace_to_omegaconf(args), inputs, args.output, args.normalise, args.lowercase)
+    cfg = convert_namespace_to_omegaconf(args)
+    return Request(cfg, inputs, args.output, args.normalise, args.lowercase, runtime)
 
 
 def _parser(description: str) -> argparse.ArgumentParser:
@@ -86,6 +93,7 @@ def _parser(description: str) -> argparse.ArgumentParser:
     # fairseq has --input already, for one file
     group.conflict_handler = "resolve"
     group.add_argument("--input", metavar="FILE", action="append", help="file to read; can be repeated; - is stdin")
+    add_engine_options(parser)
     return parser
 
 
@@ -121,7 +129,7 @@ def _check_options(args: argparse.Namespace) -> None:
 def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     if args.path is None:
         raise ToolError("--path must name a checkpoint, or several with : between them")
-    if not args.checkpoint_suffix and args.checkpoint_shard_count == 1:
+    if args.engine == "fairseq" and not args.checkpoint_suffix and args.checkpoint_shard_count == 1:
         _check("--path", utils.split_paths(args.path), Path.is_file)
     for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
         if args.bpe == bpe:
@@ -131,7 +139,8 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     if args.output != "-" and Path(args.output).is_dir():
         raise ToolError(f"--output must be a file, but {args.output} is a folder")
     if args.task == "translation":
-        _check_data(args)
+        folder = Path(utils.split_paths(args.data)[0])
+        args.source_lang, args.target_lang = languages(folder, args.source_lang, args.target_lang)
     if args.normalise and not getattr(args, "source_lang", None):
         raise ToolError("--normalise needs --source-lang: its rules depend on the language")
 
@@ -147,18 +156,3 @@ def _check(option: str, names: Sequence[str], good: Callable[[Path], bool]) -> N
         if not good(Path(name)):
             problem = "it is a folder" if Path(name).is_dir() else "there is no such file"
             raise ToolError(f"{option} {name}: {problem}")
-
-
-def _check_data(args: argparse.Namespace) -> None:
-    """Check the data folder's dictionaries, and put the languages that its file names tell into `args`."""
-    folder = Path(utils.split_paths(args.data)[0])
-    if not folder.is_dir():
-        raise ToolError(f"DATA must be a folder of fairseq-preprocess, but {folder} is not a folder")
-    if args.source_lang is None or args.target_lang is None:
-        args.source_lang, args.target_lang = data_utils.infer_language_pair(str(folder))
-    if args.source_lang is None or args.target_lang is None:
-        raise ToolError(f"give --source-lang and --target-lang: the file names in {folder} do not tell them")
-    for option, lang in (("--source-lang", args.source_lang), ("--target-lang", args.target_lang)):
-        dictionary = folder / f"dict.{lang}.txt"
-        if not dictionary.is_file():
-            raise ToolError(f"DATA {folder} has no dictionary {dictionary.name} ({option} {lang})")

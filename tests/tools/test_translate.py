@@ -52,6 +52,17 @@ def translator(trained: Trained) -> Translator:
     return load(trained)[0]
 
 
+@pytest.fixture(scope="module", params=["fairseq", "ctranslate2"])
+def engine(request: pytest.FixtureRequest, exported: Path) -> tuple[str, ...]:
+    """The options for each engine."""
+    return () if request.param == "fairseq" else ("--engine", "ctranslate2", "--path", str(exported))
+
+
+@pytest.fixture(scope="module")
+def either(trained: Trained, engine: tuple[str, ...]) -> Translator:
+    return load(trained, *engine)[0]
+
+
 def test_the_command_line_gives_what_fairseq_interactive_gives(trained: Trained) -> None:
     lines = "".join(f"{line}\n" for line in trained.lines[:40]).encode()
     options = [*trained.options(), "--beam", "4", "--lenpen", "0.6"]
@@ -86,30 +97,30 @@ def test_a_file_of_nasty_lines_shifts_nothing_and_is_told_on_stderr(
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_a_nasty_line_gives_exactly_one_line(translator: Translator, name: str) -> None:
-    before, (after,) = list(translator.translate([NASTY[name]])), translator.translate(["Anna sees a dog."])
+def test_a_nasty_line_gives_exactly_one_line(either: Translator, name: str) -> None:
+    before, (after,) = list(either.translate([NASTY[name]])), either.translate(["Anna sees a dog."])
     assert len(before) == 1 and len(before[0].splitlines()) <= 1
     assert after  # and leaves nothing behind that breaks the next
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.binary(max_size=60) | st.text(max_size=40).map(lambda text: text.encode("utf-8")), max_size=6))
-def test_random_lines_keep_their_number(translator: Translator, lines: list[bytes]) -> None:
-    result = list(translator.translate(lines))
+def test_random_lines_keep_their_number(either: Translator, lines: list[bytes]) -> None:
+    result = list(either.translate(lines))
     assert len(result) == len(lines)
     assert all(len(text.splitlines()) <= 1 for text in result)
 
 
 def test_an_empty_line_stays_empty_without_a_call_of_the_model(
-    translator: Translator, monkeypatch: pytest.MonkeyPatch
+    either: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translator, "generator", None)
-    assert list(translator.translate([b"", b" \r\n", b"\x00\n"])) == ["", "", ""]
-    assert list(translator.translate([])) == []
+    monkeypatch.setattr(either.engine, "translate", None)
+    assert list(either.translate([b"", b" \r\n", b"\x00\n"])) == ["", "", ""]
+    assert list(either.translate([])) == []
 
 
-def test_a_line_over_the_limit_is_cut_there_and_told(trained: Trained) -> None:
-    translator, notes = load(trained, "--max-source-positions", "20")
+def test_a_line_over_the_limit_is_cut_there_and_told(trained: Trained, engine: tuple[str, ...]) -> None:
+    translator, notes = load(trained, *engine, "--max-source-positions", "20")
     long, short = translator.translate([b"Anna " * 5000, b"Anna sees a dog."])
     assert long and short
     assert [number for number, _ in notes] == [1, 1]
@@ -117,14 +128,14 @@ def test_a_line_over_the_limit_is_cut_there_and_told(trained: Trained) -> None:
     assert "to 19 tokens (--max-source-positions" in notes[1][1]
 
 
-def test_a_line_over_max_tokens_is_cut_not_refused(trained: Trained) -> None:
-    translator, notes = load(trained, "--max-tokens", "6")
+def test_a_line_over_max_tokens_is_cut_not_refused(trained: Trained, engine: tuple[str, ...]) -> None:
+    translator, notes = load(trained, *engine, "--max-tokens", "6")
     assert len(list(translator.translate(["Anna sees a dog today.", "Anna"]))) == 2
     assert [number for number, _ in notes] == [1]
 
 
-def test_a_translation_that_reaches_its_length_limit_is_told(trained: Trained) -> None:
-    translator, notes = load(trained, "--max-len-b", "3")
+def test_a_translation_that_reaches_its_length_limit_is_told(trained: Trained, engine: tuple[str, ...]) -> None:
+    translator, notes = load(trained, *engine, "--max-len-b", "3")
     list(translator.translate(["Anna sees a dog today."]))
     assert notes == [(1, "its translation was cut at 3 tokens (--max-len-a, --max-len-b)")]
 
@@ -149,15 +160,15 @@ def test_buffers_and_batches_change_neither_order_nor_results(
     assert list(load(trained, *options)[0].translate(lines)) == list(translator.translate(lines))
 
 
-def test_no_more_lines_are_read_ahead_than_the_buffer_holds(trained: Trained) -> None:
-    translator, _ = load(trained, "--buffer-size", "2")
+def test_no_more_lines_are_read_ahead_than_the_buffer_holds(trained: Trained, engine: tuple[str, ...]) -> None:
+    translator, _ = load(trained, *engine, "--buffer-size", "2")
     source = iter(["Anna", "a dog", "a child", "the cat"])
     next(translator.translate(source))
     assert list(source) == ["a child", "the cat"]
 
 
-def test_text_and_bytes_with_any_line_end_are_the_same(translator: Translator) -> None:
-    assert len(set(translator.translate(["Anna sees.", b"Anna sees.\n", "Anna sees.\r\n", b"  Anna sees."]))) == 1
+def test_text_and_bytes_with_any_line_end_are_the_same(either: Translator) -> None:
+    assert len(set(either.translate(["Anna sees.", b"Anna sees.\n", "Anna sees.\r\n", b"  Anna sees."]))) == 1
 
 
 def test_lowercase_lowers_the_source(trained: Trained, translator: Translator) -> None:
@@ -182,7 +193,7 @@ def test_languages_are_taken_from_the_data_folder(trained: Trained, translator: 
 
 def test_an_ensemble_of_twice_the_same_model_is_that_model(trained: Trained, translator: Translator) -> None:
     twice, _ = load(trained, "--path", f"{trained.checkpoint}:{trained.checkpoint}")
-    assert len(twice.models) == 2
+    assert len(twice.engine.models) == 2
     assert list(twice.translate(trained.lines[:3])) == list(translator.translate(trained.lines[:3]))
 
 

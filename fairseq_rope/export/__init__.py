@@ -1,0 +1,1 @@
+"""Trained models for other runtimes; each part needs an extra of its own."""

@@ -1,0 +1,125 @@
+"""Translate tokens with CTranslate2: the same batches, limits and scores as with fairseq's generator.
+
+Its search is fairseq's but for two things. Where fairseq forbids a token, <pad> anywhere and </s> at the start, it
+shares that token's probability among the others; a trained model gives these next to none. A translation that reaches
+its limit ends there, while fairseq still compares how well each of the beam could end: another may be taken.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.engine import Hypothesis, length_batches
+from fairseq_rope.tools.engine_options import RuntimeOptions
+from fairseq_rope.tools.ensemble import brief
+from fairseq_rope.tools.model_folder import ModelFolder, read_model_folder, token_names
+from fairseq_rope.tools.runtime import check_compute_type, require_ctranslate2
+
+_NO_PENALTY = 1e-10
+
+
+class CTranslate2Engine:
+    """An `Engine` on the GPU if there is one and `--cpu` isn't given.
+
+    Args:
+        cfg: fairseq's configuration; its `--path` is a model folder.
+        task: fairseq's translation task, with its dictionaries.
+        options: of the runtime.
+
+    Raises:
+        ToolError: the package is missing, the folder incomplete or damaged, the dictionaries are not the model's, or
+            the device cannot compute in the type that is asked for or stored.
+    """
+
+    def __init__(self, cfg: Any, task: Any, options: RuntimeOptions) -> None:
+        self.cfg, self.task = cfg, task
+        package = require_ctranslate2()
+        folder = read_model_folder(Path(cfg.common_eval.path))
+        _check_dictionaries(folder, task)
+        self.source_names = folder.source_names
+        self.target_ids = {name: i for i, name in enumerate(folder.target_names)}
+        self.settings = folder.settings
+        self.eos: int = task.target_dictionary.eos()
+        self.marks = {self.eos}
+        self.max_source_tokens: int = min(
+            task.max_positions()[0], folder.settings.max_source_positions, cfg.dataset.max_tokens or 10**9
+        )
+        self.search = self._search(folder.target_names)
+        self.translator = _load(package, folder, options, cpu=cfg.common.cpu)
+
+    def translate(self, sources: Sequence[Tensor]) -> Iterator[tuple[int, Hypothesis | None]]:
+        """See `Engine`."""
+        lengths = [len(source) for source in sources]
+        dataset = self.task.build_dataset_for_inference(list(sources), lengths)
+        started = []
+        # all are started before the first is awaited, so that several threads have work
+        for batch in length_batches(dataset, lengths, self.cfg.dataset):
+            limit = self._limit(max(lengths[place] for place in batch))
+            # without </s>, which the model adds
+            names = [[self.source_names[token] for token in sources[place].tolist()[:-1]] for place in batch]
+            results = self.translator.translate_batch(
+                names, asynchronous=True, max_decoding_length=limit + 1, **self.search
+            )
+            started.append((batch, limit, results))
+        for batch, limit, results in started:
+            for place, result in zip(batch, results, strict=True):
+                yield int(place), self._hypothesis(result.result(), limit)
+
+    def _limit(self, width: int) -> int:
+        """Give how many target tokens without </s> fit; `width` is the longest source of the batch, with </s>."""
+        options = self.cfg.generation
+        return min(int(options.max_len_a * width + options.max_len_b), self.settings.max_target_positions - 1)
+
+    def _search(self, target_names: list[str]) -> dict[str, Any]:
+        """Say in the runtime's words what fairseq's generator would do."""
+        options = self.cfg.generation
+        return {
+            "beam_size": min(options.beam, len(target_names) - 1),
+            # with 0 it would search on until the best of the beam ends; the other is 1 to every length in float32
+            "length_penalty": (0.0 if options.unnormalized else options.lenpen) or _NO_PENALTY,
+            "min_decoding_length": options.min_len,
+            "max_input_length": 0,
+            # with </s> in the hypothesis, a length is what fairseq takes to the power of --lenpen
+            "return_end_token": True,
+            "return_scores": True,
+            "suppress_sequences": [[target_names[self.task.target_dictionary.pad()]]],
+        }
+
+    def _hypothesis(self, result: Any, limit: int) -> Hypothesis:
+        tokens = [self.target_ids[name] for name in result.hypotheses[0]]
+        if tokens[-1] != self.eos:
+            tokens[-1] = self.eos  # it was cut; fairseq ends it after `limit` tokens
+        return Hypothesis(tokens, result.scores[0], limit)
+
+
+def _check_dictionaries(folder: ModelFolder, task: Any) -> None:
+    for side, dictionary, names in (
+        ("source", task.source_dictionary, folder.source_names),
+        ("target", task.target_dictionary, folder.target_names),
+    ):
+        if token_names(dictionary) != names:
+            raise ToolError(
+                f"DATA {task.cfg.data} does not fit --path {folder.path}: its {side} dictionary has "
+                f"{len(dictionary):,} words and the model {len(names):,}, or others; the folder itself can be DATA"
+            )
+
+
+def _load(package: Any, folder: ModelFolder, options: RuntimeOptions, *, cpu: bool) -> Any:
+    device = "cuda" if not cpu and package.get_cuda_device_count() > 0 else "cpu"
+    if options.compute_type is None:
+        check_compute_type(package, folder.settings.quantization, device, named=f"--path {folder.path}: its type")
+    else:
+        check_compute_type(package, options.compute_type, device, named="--compute-type")
+    try:
+        return package.Translator(
+            str(folder.path),
+            device,
+            compute_type=options.compute_type or "default",
+            inter_threads=options.inter_threads,
+            intra_threads=options.intra_threads,
+        )
+    except (RuntimeError, ValueError) as error:  # a damaged model.bin or config.json
+        raise ToolError(f"--path {folder.path} cannot be loaded: {brief(error)}") from error

@@ -1,0 +1,58 @@
+"""What turns source tokens into target tokens: the part of a translator that has more than one form."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from torch import Tensor
+
+
+class Hypothesis(NamedTuple):
+    """A translation.
+
+    Attributes:
+        tokens: target tokens; </s> is the last.
+        score: the sum of their log-probabilities, divided by their number to the power of `--lenpen`.
+        limit: how many tokens it could have without </s>; more were cut.
+    """
+
+    tokens: list[int]
+    score: float
+    limit: int
+
+
+class Engine(Protocol):
+    """A loaded model, or several, with a search.
+
+    Attributes:
+        max_source_tokens: how many source tokens, with </s>, it takes.
+        marks: target tokens that are no words.
+    """
+
+    max_source_tokens: int
+    marks: set[int]
+
+    def translate(self, sources: Sequence[Tensor]) -> Iterator[tuple[int, Hypothesis | None]]:
+        """Translate in batches of similar length.
+
+        Args:
+            sources: (S,) each, with </s>, at most `max_source_tokens`.
+
+        Yields: the place of each source in `sources`, in any order, with its best translation if there is one.
+        """
+        ...
+
+
+def length_batches(dataset: Any, lengths: Sequence[int], options: Any) -> Iterable[Sequence[int]]:
+    """Group the places of sentences by length.
+
+    Args:
+        dataset: fairseq's, with its own idea of the size of a batch.
+        lengths: tokens of each sentence.
+        options: fairseq's `cfg.dataset`: `--max-tokens` and `--batch-size`.
+    """
+    order = np.argsort(lengths, kind="stable")
+    batches: Iterable[Sequence[int]] = dataset.batch_by_size(
+        order, max_tokens=options.max_tokens, max_sentences=options.batch_size
+    )
+    return batches

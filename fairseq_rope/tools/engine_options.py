@@ -1,0 +1,92 @@
+"""Options of `translate` that choose an engine, and which options each engine doesn't take."""
+
+import argparse
+from pathlib import Path
+from typing import NamedTuple
+
+from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.model_folder import QUANTIZATIONS, read_model_folder
+
+# fairseq's options that the runtime cannot follow, or not to the same result
+_FAIRSEQ_ONLY = {
+    "checkpoint_suffix": "a model folder has one part",
+    "checkpoint_shard_count": "a model folder has one part",
+    "model_overrides": "they are fixed by the export",
+    "fp16": "use --compute-type",
+    "bf16": "use --compute-type",
+    "temperature": "its search has none",
+    "unkpen": "its search has none",
+    "match_source_len": "its search has no such limit",
+    "min_len": "it shares out the probability of what is forbidden, fairseq does not",
+    "no_repeat_ngram_size": "it shares out the probability of what is forbidden, fairseq does not",
+    "sampling": "its random numbers are others",
+    "diverse_beam_groups": "its search has none",
+    "diversity_rate": "its search has none",
+    "retain_dropout": "it has no dropout",
+    "eos_token": "the end is fixed by the export",
+}
+
+
+class RuntimeOptions(NamedTuple):
+    """How CTranslate2 computes: None is the type that the model is stored in, 0 threads are as many as it likes."""
+
+    compute_type: str | None
+    inter_threads: int
+    intra_threads: int
+
+
+def add_engine_options(parser: argparse.ArgumentParser) -> None:
+    """Add --engine and what goes with it."""
+    group = parser.add_argument_group("Engine")
+    add = group.add_argument
+    add(
+        "--engine",
+        choices=("fairseq", "ctranslate2"),
+        default="fairseq",
+        help="ctranslate2: --path is a folder of fairseq_rope.export.ctranslate2, and DATA if it isn't given",
+    )
+    add(
+        "--compute-type",
+        choices=QUANTIZATIONS,
+        metavar="T",
+        help=f"ctranslate2: {', '.join(QUANTIZATIONS)}; default: as stored",
+    )
+    add("--inter-threads", type=int, metavar="N", help="ctranslate2: batches at the same time on the CPU; default: 1")
+    add(
+        "--intra-threads",
+        type=int,
+        metavar="N",
+        help="ctranslate2: threads of a batch on the CPU; default: $OMP_NUM_THREADS or 4",
+    )
+
+
+def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -> RuntimeOptions | None:
+    """Check the options of the chosen engine; for CTranslate2 put path and languages that aren't given into `args`.
+
+    Returns: None for fairseq's own engine.
+
+    Raises:
+        ToolError: an option of the other engine, a value out of range, or a model folder that isn't complete.
+    """
+    given = {name: getattr(args, name) for name in RuntimeOptions._fields if getattr(args, name) is not None}
+    if args.engine == "fairseq":
+        for name in given:
+            raise ToolError(f"{_option(name)} needs --engine ctranslate2")
+        return None
+    for name, reason in _FAIRSEQ_ONLY.items():
+        if getattr(args, name) != parser.get_default(name):
+            raise ToolError(f"{_option(name)} cannot be used with --engine ctranslate2: {reason}")
+    if args.task != "translation":
+        raise ToolError(f"--task must be translation with --engine ctranslate2, but is {args.task}")
+    for name, least in (("inter_threads", 1), ("intra_threads", 0)):
+        if given.get(name, least) < least:
+            raise ToolError(f"{_option(name)} must be at least {least}, but is {given[name]}")
+    args.path = args.path or args.data
+    settings = read_model_folder(Path(args.path)).settings
+    args.source_lang = args.source_lang or settings.source_lang
+    args.target_lang = args.target_lang or settings.target_lang
+    return RuntimeOptions(args.compute_type, args.inter_threads or 1, args.intra_threads or 0)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

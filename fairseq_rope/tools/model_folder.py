@@ -1,0 +1,96 @@
+"""The folder of a model for CTranslate2: its files, and what fairseq knows of the model that the runtime does not.
+
+`model.bin`, `config.json` and the vocabularies are the runtime's. Beside them stand the two dictionaries, so that the
+folder can serve as DATA, and `fairseq_rope.json`, the `ModelSettings`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.data_folder import dictionary_name
+
+SETTINGS = "fairseq_rope.json"
+QUANTIZATIONS = (
+    *("float32", "float16", "bfloat16", "int16"),
+    *("int8", "int8_float32", "int8_float16", "int8_bfloat16"),
+)
+
+
+class ModelSettings(NamedTuple):
+    """What fairseq's checkpoint says beyond weights: languages, limits in tokens with </s>, and how it was rounded."""
+
+    source_lang: str
+    target_lang: str
+    max_source_positions: int
+    max_target_positions: int
+    quantization: str
+
+
+class ModelFolder(NamedTuple):
+    """A complete folder, with the names that the runtime gives to the tokens, in the order of their numbers."""
+
+    path: Path
+    settings: ModelSettings
+    source_names: list[str]
+    target_names: list[str]
+
+
+def token_names(dictionary: Any) -> list[str]:
+    """Give each token of a fairseq dictionary a name of its own; the runtime knows tokens by name only.
+
+    A word that `#fairseq:overwrite` put over an earlier one keeps its name, for text finds it by that.
+    """
+    symbols, indices = dictionary.symbols, dictionary.indices
+    return [symbol if indices[symbol] == i else f"{symbol}#{i}" for i, symbol in enumerate(symbols)]
+
+
+def write_dictionary(dictionary: Any, folder: Path, lang: str) -> None:
+    """Write a dictionary as fairseq reads it; its own `save` loses which words overwrite earlier ones."""
+    seen = set(dictionary.symbols[: dictionary.nspecial])
+    with (folder / dictionary_name(lang)).open("w", encoding="utf-8") as file:
+        for symbol, count in list(zip(dictionary.symbols, dictionary.count, strict=True))[dictionary.nspecial :]:
+            file.write(f"{symbol} {count}{' #fairseq:overwrite' if symbol in seen else ''}\n")
+            seen.add(symbol)
+
+
+def write_settings(folder: Path, settings: ModelSettings) -> None:
+    """Write the settings file of a model folder."""
+    (folder / SETTINGS).write_text(json.dumps(settings._asdict(), indent=2) + "\n", encoding="utf-8")
+
+
+def read_model_folder(path: Path) -> ModelFolder:
+    """Read a folder that `fairseq_rope.export.ctranslate2` wrote.
+
+    Raises:
+        ToolError: it is not a folder, lacks a file, or has a damaged one.
+    """
+    if not path.is_dir():
+        raise ToolError(
+            f"--path {path}: with --engine ctranslate2 it must be one folder, made by fairseq_rope.export.ctranslate2"
+        )
+    try:
+        settings = ModelSettings(**_read_json(path, SETTINGS))
+    except TypeError as error:
+        raise ToolError(f"{path / SETTINGS} is damaged: its keys must be {', '.join(ModelSettings._fields)}") from error
+    for name in ("model.bin", "config.json", *map(dictionary_name, (settings.source_lang, settings.target_lang))):
+        _file(path, name)
+    shared = "shared_vocabulary.json"
+    names = [shared, shared] if (path / shared).is_file() else ["source_vocabulary.json", "target_vocabulary.json"]
+    source_names, target_names = (_read_json(path, name) for name in names)
+    return ModelFolder(path, settings, source_names, target_names)
+
+
+def _read_json(folder: Path, name: str) -> Any:
+    content = _file(folder, name).read_bytes()
+    try:
+        return json.loads(content)
+    except ValueError as error:
+        raise ToolError(f"{folder / name} is damaged: {error}") from error
+
+
+def _file(folder: Path, name: str) -> Path:
+    if not (folder / name).is_file():
+        raise ToolError(f"the model folder {folder} is incomplete: it has no {name}")
+    return folder / name

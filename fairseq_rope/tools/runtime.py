@@ -1,0 +1,47 @@
+"""CTranslate2, an optional package: imported when it is asked for, with an error that says how to get it."""
+
+import importlib
+import re
+from typing import Any
+
+from fairseq_rope.tools._common import ToolError
+
+# the first that rotates in encoders too
+_LEAST = (4, 6, 3)
+_COMMAND = f"pip install 'ctranslate2>={'.'.join(map(str, _LEAST))}'"
+
+
+def require_ctranslate2() -> Any:
+    """Import the package.
+
+    Raises:
+        ToolError: it is not installed, cannot be imported, or is too old.
+    """
+    try:
+        package: Any = importlib.import_module("ctranslate2")
+    except ImportError as error:
+        raise ToolError(f"the package ctranslate2 (extra `export`) cannot be imported: {_COMMAND} ({error})") from error
+    version = tuple(map(int, re.findall(r"\d+", package.__version__)[:3]))
+    if version < _LEAST:
+        raise ToolError(f"the package ctranslate2 must be newer than {package.__version__}: {_COMMAND}")
+    return package
+
+
+def check_compute_type(package: Any, compute_type: str, device: str, *, named: str) -> None:
+    """Pass a type that the device computes in; the runtime would take another one with a warning only.
+
+    Args:
+        package: what `require_ctranslate2` gives.
+        compute_type: such as int8.
+        device: cpu or cuda.
+        named: what asks for the type, the start of the error.
+
+    Raises:
+        ToolError: the device cannot; those that it can are named.
+    """
+    supported = package.get_supported_compute_types(device)
+    if compute_type not in supported:
+        raise ToolError(
+            f"{named} {compute_type} cannot be computed on this machine's {device}; --compute-type can be "
+            f"{', '.join(sorted(supported))}"
+        )
