@@ -6,11 +6,12 @@ python -m fairseq_rope.tools.translate model --engine ctranslate2 --tokenizer mo
 The folder holds the model, its vocabularies, fairseq's dictionaries, languages and length limits; with --copy-files
 also what else a deployment needs, such as the BPE codes. It appears under its name when it is complete. In float32 its
 scores are fairseq's within rounding; what the runtime cannot express is refused by the option's name. Every
---quantization can be written on any machine, for a GPU elsewhere may read it.
+--quantization can be written on any machine, for another may read it; stderr tells if this one cannot compute in it.
 """
 
 import argparse
 import shutil
+import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +26,7 @@ from fairseq_rope.tools.checkpoints import Checkpoint, load_checkpoint
 from fairseq_rope.tools.data_folder import languages
 from fairseq_rope.tools.ensemble import brief, load_models
 from fairseq_rope.tools.model_folder import QUANTIZATIONS
-from fairseq_rope.tools.runtime import require_ctranslate2
+from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2
 
 
 def export_checkpoint(
@@ -79,8 +80,9 @@ def _load(
         raise ToolError(
             f"--path {path}: only rotary models, transformer_rope..., can be exported, but its arch is {arch}"
         )
-    if trained.task != "translation":
-        raise ToolError(f"--path {path}: only models of --task translation can be exported, not of {trained.task}")
+    task_name = getattr(trained, "task", None)
+    if task_name != "translation":
+        raise ToolError(f"--path {path}: only models of --task translation can be exported, not of {task_name}")
     source, target = languages(data, source_lang or trained.source_lang, target_lang or trained.target_lang)
     try:
         task = TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
@@ -133,6 +135,11 @@ def main() -> None:
         copy_files=args.copy_files,
     )
     print(f"exported {args.path} ({args.quantization}) into {args.output}")
+    package = require_ctranslate2()
+    try:
+        check_compute_type(package, args.quantization, device_of(package), named="--quantization")
+    except ToolError as note:
+        print(f"export.ctranslate2: note: {note}", file=sys.stderr)
 
 
 if __name__ == "__main__":

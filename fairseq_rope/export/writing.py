@@ -6,12 +6,19 @@ from typing import Any
 from fairseq.tasks.translation import TranslationTask
 
 from fairseq_rope.export.inexpressible import refuse_inexpressible
-from fairseq_rope.export.spec import transformer_model_spec
+from fairseq_rope.export.spec import RUNTIME_LAYOUT, transformer_model_spec
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope.tools.model_folder import ModelSettings, token_names, write_dictionary, write_settings
 
 
-def write_model(folder: Path, task: TranslationTask, model: TransformerRopeModel, *, quantization: str) -> None:
+def write_model(
+    folder: Path,
+    task: TranslationTask,
+    model: TransformerRopeModel,
+    *,
+    quantization: str = "float32",
+    layout: str = RUNTIME_LAYOUT,
+) -> None:
     """Write all files of `fairseq_rope.tools.model_folder` into an empty folder.
 
     Args:
@@ -19,13 +26,14 @@ def write_model(folder: Path, task: TranslationTask, model: TransformerRopeModel
         task: with the model's dictionaries and languages.
         model: what was trained; stays as it is.
         quantization: one of QUANTIZATIONS.
+        layout: see `transformer_model_spec`.
 
     Raises:
         ToolError: see `refuse_inexpressible`.
     """
     refuse_inexpressible(model)
     source, target = task.source_dictionary, task.target_dictionary
-    spec = transformer_model_spec(model)
+    spec = transformer_model_spec(model, layout=layout)
     spec.register_source_vocabulary(token_names(source))
     spec.register_target_vocabulary(token_names(target))
     _set_special_tokens(spec.config, target)

@@ -54,6 +54,7 @@ def complete_folder(path: Path) -> Iterator[Path]:
     if not path.parent.is_dir():
         raise ToolError(f"cannot write {path}: there is no folder {path.parent}")
     part = path.with_name(f"{path.name}.part-{os.getpid()}")
+    shutil.rmtree(part, ignore_errors=True)  # of a killed process with the same number, as containers give them
     part.mkdir()
     try:
         yield part

@@ -16,7 +16,7 @@ from fairseq_rope.tools.engine import Hypothesis, length_batches
 from fairseq_rope.tools.engine_options import RuntimeOptions
 from fairseq_rope.tools.ensemble import brief
 from fairseq_rope.tools.model_folder import ModelFolder, read_model_folder, token_names
-from fairseq_rope.tools.runtime import check_compute_type, require_ctranslate2
+from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2
 
 _NO_PENALTY = 1e-10
 
@@ -108,9 +108,10 @@ def _check_dictionaries(folder: ModelFolder, task: Any) -> None:
 
 
 def _load(package: Any, folder: ModelFolder, options: RuntimeOptions, *, cpu: bool) -> Any:
-    device = "cuda" if not cpu and package.get_cuda_device_count() > 0 else "cpu"
+    device = device_of(package, cpu=cpu)
     if options.compute_type is None:
-        check_compute_type(package, folder.settings.quantization, device, named=f"--path {folder.path}: its type")
+        stored = folder.settings.quantization
+        check_compute_type(package, stored, device, named=f"--path {folder.path}: its --quantization")
     else:
         check_compute_type(package, options.compute_type, device, named="--compute-type")
     try:

@@ -20,6 +20,8 @@ _FAIRSEQ_ONLY = {
     "min_len": "it shares out the probability of what is forbidden, fairseq does not",
     "no_repeat_ngram_size": "it shares out the probability of what is forbidden, fairseq does not",
     "sampling": "its random numbers are others",
+    "sampling_topk": "its random numbers are others",
+    "sampling_topp": "its random numbers are others",
     "diverse_beam_groups": "its search has none",
     "diversity_rate": "its search has none",
     "retain_dropout": "it has no dropout",
@@ -74,7 +76,8 @@ def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -
             raise ToolError(f"{_option(name)} needs --engine ctranslate2")
         return None
     for name, reason in _FAIRSEQ_ONLY.items():
-        if getattr(args, name) != parser.get_default(name):
+        # fairseq 0.12.2 lacks some of them
+        if getattr(args, name, None) != parser.get_default(name):
             raise ToolError(f"{_option(name)} cannot be used with --engine ctranslate2: {reason}")
     if args.task != "translation":
         raise ToolError(f"--task must be translation with --engine ctranslate2, but is {args.task}")

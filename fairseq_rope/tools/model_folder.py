@@ -5,6 +5,7 @@ folder can serve as DATA, and `fairseq_rope.json`, the `ModelSettings`.
 """
 
 import json
+from collections.abc import Container
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,8 +43,14 @@ def token_names(dictionary: Any) -> list[str]:
 
     A word that `#fairseq:overwrite` put over an earlier one keeps its name, for text finds it by that.
     """
-    symbols, indices = dictionary.symbols, dictionary.indices
-    return [symbol if indices[symbol] == i else f"{symbol}#{i}" for i, symbol in enumerate(symbols)]
+    return [
+        symbol if dictionary.indices[symbol] == i else _new_name(f"{symbol}#{i}", dictionary.indices)
+        for i, symbol in enumerate(dictionary.symbols)
+    ]
+
+
+def _new_name(name: str, taken: Container[str]) -> str:
+    return _new_name(f"{name}#", taken) if name in taken else name
 
 
 def write_dictionary(dictionary: Any, folder: Path, lang: str) -> None:

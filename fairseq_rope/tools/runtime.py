@@ -27,6 +27,11 @@ def require_ctranslate2() -> Any:
     return package
 
 
+def device_of(package: Any, *, cpu: bool = False) -> str:
+    """Give `cuda` if there is a GPU and `cpu` is not asked for, or else `cpu`."""
+    return "cuda" if not cpu and package.get_cuda_device_count() > 0 else "cpu"
+
+
 def check_compute_type(package: Any, compute_type: str, device: str, *, named: str) -> None:
     """Pass a type that the device computes in; the runtime would take another one with a warning only.
 

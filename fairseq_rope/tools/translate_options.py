@@ -31,6 +31,7 @@ _REFUSED = {
     "replace_unk": "fairseq's generator no longer gives the alignment that it needs",
     "print_alignment": "only translations are written",
     "score_reference": "there is no reference",
+    "prefix_size": "there is no reference to take it from",
     "lm_path": "only fairseq-generate takes a language model",
 }
 

@@ -31,11 +31,11 @@ def stir(model: nn.Module) -> nn.Module:
     return model
 
 
-def runtime(model: nn.Module, folder: Path, *, task: TranslationTask | None = None, quantization: str = "float32"):
+def runtime(model: nn.Module, folder: Path, *, task: TranslationTask | None = None, **options: str):
     """Write a model and load it with CTranslate2, on one thread."""
     folder.mkdir()
     task = task or task_of(model.encoder.dictionary, model.decoder.dictionary)
-    write_model(folder, task, model, quantization=quantization)
+    write_model(folder, task, model, **options)
     return ctranslate2.Translator(str(folder), "cpu", intra_threads=1)
 
 
@@ -57,10 +57,10 @@ def fairseq_scores(model: nn.Module, batch: dict) -> Tensor:
     return log_probs.gather(-1, target[..., None]).squeeze(-1)[target.ne(PAD)]
 
 
-def score_both(model: nn.Module, folder: Path, *, quantization: str = "float32") -> tuple[Tensor, Tensor]:
+def score_both(model: nn.Module, folder: Path, **options: str) -> tuple[Tensor, Tensor]:
     """What CTranslate2 and fairseq give for the sentences of `sample`."""
     batch = sample()
-    translator = runtime(model, folder, quantization=quantization)
+    translator = runtime(model, folder, **options)
     return runtime_scores(translator, model.decoder.dictionary, batch), fairseq_scores(model, batch)
 
 

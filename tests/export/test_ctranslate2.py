@@ -1,5 +1,8 @@
 """The command that exports a checkpoint: what is in its folder, and one clear line for a bad input."""
 
+import os
+import signal
+import subprocess
 import sys
 import types
 from argparse import Namespace
@@ -17,7 +20,7 @@ from fairseq_rope.tools.model_folder import read_model_folder, token_names
 from tests.conftest import SMALL, build_model
 from tests.export.runtime import TOLERANCE, fairseq_scores, pair, runtime, runtime_scores, stir, task_of
 from tests.models.small import EOS, near
-from tests.trained import Trained, call
+from tests.trained import ROOT, Trained, call
 
 FILES = {
     *("model.bin", "config.json", "shared_vocabulary.json"),
@@ -91,6 +94,30 @@ def test_words_that_overwrite_marks_are_words_and_the_marks_stay_marks(tmp_path:
     near(torch.tensor(result.log_probs), fairseq_scores(model, batch), TOLERANCE)
 
 
+ODD_WORDS = ["", "a b", "\u2028", "\x85", "\u00a0", "e\u0301", "#", '"', "\\"]
+ODD_WORDS += ["🔥", "｟x｠", "<blank>", "</s>#2", "@@", "▁"]
+
+
+def test_odd_words_keep_their_numbers(tmp_path: Path) -> None:
+    text = tmp_path / "dict.txt"
+    # some are there twice, and </s>#2 would be the name of the first </s>
+    words = [*ODD_WORDS, "</s> 1 #fairseq:overwrite", '" 1 #fairseq:overwrite', "madeupword0001"]
+    text.write_text("".join(f"{word if word.endswith('overwrite') else f'{word} 1'}\n" for word in words))
+    dictionary = Dictionary.load(str(text))
+    assert len(dictionary) == 4 + len(words) and dictionary.symbols[4:-3] == ODD_WORDS
+    model = stir(build_model("transformer_rope", task_of(dictionary, dictionary), **SMALL))
+    translator = runtime(model, tmp_path / "model")
+    assert Dictionary.load(str(tmp_path / "model" / "dict.de.txt")).indices == dictionary.indices
+    assert len(set(token_names(dictionary))) == len(dictionary)
+    tokens = torch.tensor([*range(4, len(dictionary)), EOS])
+    batch = pair(tokens, tokens)
+    near(runtime_scores(translator, dictionary, batch), fairseq_scores(model, batch), TOLERANCE)
+    # to the runtime a word is what it is to fairseq
+    (result,) = translator.score_batch([ODD_WORDS], [ODD_WORDS])
+    words = torch.tensor([*map(dictionary.index, ODD_WORDS), EOS])
+    near(torch.tensor(result.log_probs), fairseq_scores(model, pair(words, words)), TOLERANCE)
+
+
 @pytest.mark.skipif(not hasattr(TransformerConfig, "merge_src_tgt_embed"), reason="only fairseq's main branch has it")
 def test_merged_dictionaries_are_written_as_the_model_has_them(tmp_path: Path) -> None:
     source, target = Dictionary(), Dictionary()
@@ -115,6 +142,39 @@ def test_an_output_that_exists_is_an_error_and_stays_as_it_is(
     assert list((tmp_path / "model").iterdir()) == []
 
 
+KILLED = """
+import os, shutil, signal, sys
+from fairseq_rope.export.ctranslate2 import main
+shutil.copyfile = lambda source, target: os.kill(os.getpid(), signal.SIGKILL)
+main()
+"""
+
+
+def test_a_kill_leaves_no_folder_under_the_name_and_the_next_export_is_complete(
+    trained: Trained, tmp_path: Path
+) -> None:
+    options = [*map(str, needed(trained, tmp_path / "model")), "--copy-files", str(trained.codes)]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *options], cwd=ROOT, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    (left,) = tmp_path.iterdir()
+    assert left.name.startswith("model.part-") and (left / "model.bin").is_file()
+    # in a container the next process has the same number
+    left.rename(tmp_path / f"model.part-{os.getpid()}")
+    export_checkpoint(trained.checkpoint, trained.data, tmp_path / "model")
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+    assert {path.name for path in (tmp_path / "model").iterdir()} == FILES
+
+
+def test_a_type_that_this_machine_lacks_is_written_and_told(
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ctranslate2, "get_cuda_device_count", lambda: 0)
+    export(monkeypatch, *needed(trained, tmp_path / "model"), "--quantization", "int8_float16")
+    assert read_model_folder(tmp_path / "model").settings.quantization == "int8_float16"
+    note = "note: --quantization int8_float16 cannot be computed on this machine's cpu; --compute-type can be float32, "
+    assert note in capsys.readouterr().err
+
+
 def checkpoint(folder: Path, **options: object) -> Path:
     path = folder / "checkpoint.pt"
     torch.save({"cfg": {"model": Namespace(**options)}, "model": {}}, path)
@@ -126,13 +186,14 @@ def checkpoint(folder: Path, **options: object) -> Path:
     [
         (dict(arch="transformer"), "only rotary models, transformer_rope..., can be exported, but its arch is transfo"),
         (dict(arch="fancy"), "but its arch is fancy"),
+        (dict(arch="transformer_rope"), "can be exported, not of None"),
         (dict(_name="transformer_lm"), "but its arch is transformer_lm"),
         (
             dict(arch="transformer_rope", task="translation_lev"),
             "only models of --task translation can be exported, not of translation_lev",
         ),
     ],
-    ids=["stock", "of another plugin", "language model", "of another task"],
+    ids=["stock", "of another plugin", "without a task", "language model", "of another task"],
 )
 def test_a_model_that_is_not_rotary_translation_is_refused(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict, message: str

@@ -81,6 +81,8 @@ def _resident_bytes() -> int:
     ("options", "message"),
     [
         (["--sampling"], "--sampling cannot be used with --engine ctranslate2: its random numbers are others"),
+        (["--sampling-topk", "5"], "--sampling-topk cannot be used with --engine ctranslate2: "),
+        (["--sampling-topp", "0.5"], "--sampling-topp cannot be used with --engine ctranslate2: "),
         (["--no-repeat-ngram-size", "3"], "--no-repeat-ngram-size cannot be used with --engine ctranslate2: "),
         (["--min-len", "3"], "--min-len cannot be used with --engine ctranslate2: "),
         (["--temperature", "2"], "--temperature cannot be used with --engine ctranslate2: its search has none"),
@@ -177,7 +179,7 @@ def test_a_type_that_the_cpu_lacks_is_refused_with_those_that_it_has(
     folder = shutil.copytree(exported, tmp_path / "model")
     settings = folder / "fairseq_rope.json"
     settings.write_text(settings.read_text().replace("float32", lacking[-1]))
-    with pytest.raises(ToolError, match=rf"its type {lacking[-1]} cannot be computed on this machine's cpu"):
+    with pytest.raises(ToolError, match=rf"its --quantization {lacking[-1]} cannot be computed on this machine's cpu"):
         load(trained, folder)
     assert list(load(trained, folder, "--compute-type", "float32").translate(["Anna"]))
 

@@ -111,6 +111,16 @@ def test_random_lines_keep_their_number(either: Translator, lines: list[bytes]) 
     assert all(len(text.splitlines()) <= 1 for text in result)
 
 
+def test_both_engines_report_the_same_of_a_nasty_line(trained: Trained, exported: Path) -> None:
+    reports = []
+    for options in ((), ("--engine", "ctranslate2", "--path", str(exported))):
+        nasty, notes = load(trained, *options)
+        texts = [text != "" for text in nasty.translate(NASTY.values())]
+        reports.append((texts, sorted(note for note in notes if "its translation" not in note[1])))
+    assert reports[0] == reports[1]
+    assert len(reports[0][1]) >= 8
+
+
 def test_an_empty_line_stays_empty_without_a_call_of_the_model(
     either: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,8 +181,17 @@ def test_text_and_bytes_with_any_line_end_are_the_same(either: Translator) -> No
     assert len(set(either.translate(["Anna sees.", b"Anna sees.\n", "Anna sees.\r\n", b"  Anna sees."]))) == 1
 
 
-def test_lowercase_lowers_the_source(trained: Trained, translator: Translator) -> None:
-    assert list(load(trained, "--lowercase")[0].translate(["ANNA SEES"])) == list(translator.translate(["anna sees"]))
+def test_lowercase_lowers_the_source(trained: Trained, engine: tuple[str, ...], either: Translator) -> None:
+    lowered, _ = load(trained, *engine, "--lowercase")
+    assert list(lowered.translate(["ANNA SEES"])) == list(either.translate(["anna sees"]))
+
+
+def test_normalise_gives_the_source_the_punctuation_of_the_training(
+    trained: Trained, engine: tuple[str, ...], either: Translator
+) -> None:
+    line, plain = "The old man’s dog sees Anna today…", "The old man's dog sees Anna today..."
+    normalised, _ = load(trained, *engine, "--normalise")
+    assert list(normalised.translate([line])) == list(either.translate([plain])) != list(either.translate([line]))
 
 
 def test_normalise_normalises_the_source(trained: Trained, translator: Translator) -> None:
@@ -230,6 +249,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(trained: Trained) -> None:
         (["--temperature", "0"], "--temperature must be above 0, but is 0.0"),
         (["--max-len-b", "0"], "2 x --max-len-a + --max-len-b must be at least 1 (--min-len), but is 0"),
         (["--replace-unk"], "--replace-unk cannot be used with translate: "),
+        (["--prefix-size", "2"], "--prefix-size cannot be used with translate: there is no reference"),
         (["--model-overrides", "x="], "--model-overrides must be a Python dictionary, but is 'x='"),
         (["--sampling-topk", "5"], "--sampling-topk requires --sampling"),
     ],
