@@ -21,7 +21,7 @@ from fairseq.models import ARCH_MODEL_REGISTRY
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
 from fairseq_rope import TransformerRopeModel
-from fairseq_rope.tools._common import ToolError, complete_folder, run
+from fairseq_rope.tools._common import ToolError, complete_folder, run, silence_libraries
 from fairseq_rope.tools.checkpoints import Checkpoint, load_checkpoint
 from fairseq_rope.tools.data_folder import languages
 from fairseq_rope.tools.ensemble import brief, load_models
@@ -123,6 +123,7 @@ def main() -> None:
     add("-t", "--target-lang", metavar="LANG", help="if the checkpoint does not tell it")
     add("--copy-files", nargs="+", default=[], type=Path, metavar="FILE", help="put these beside the model")
     args = parser.parse_args()
+    silence_libraries()
     if len(utils.split_paths(args.path)) > 1 and not Path(args.path).exists():
         raise ToolError(f"--path must be one checkpoint, because the runtime has no ensembles, but is {args.path}")
     export_checkpoint(

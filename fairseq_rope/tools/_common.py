@@ -1,9 +1,11 @@
 """What every tool shares: errors as one line, and outputs that are complete or not there."""
 
 import contextlib
+import logging
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +23,13 @@ def run(name: str, main: Callable[[], None]) -> None:
         sys.exit(f"{name}: error: {error}")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def silence_libraries() -> None:
+    """Keep stderr for what concerns the user's files; `python -W default` shows the libraries' own warnings again."""
+    logging.getLogger().setLevel(logging.WARNING)  # a module of fairseq sets INFO on import
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore", UserWarning)  # hydra's about its own future
 
 
 @contextlib.contextmanager

@@ -18,15 +18,13 @@ stderr tells what was replaced or cut (invalid UTF-8, control characters, long l
 """
 
 import contextlib
-import logging
 import os
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from fairseq_rope.tools._common import ToolError, complete_file, run
+from fairseq_rope.tools._common import ToolError, complete_file, run, silence_libraries
 from fairseq_rope.tools.clean_line import byte_lines
 from fairseq_rope.tools.translate_log import TranslateLog
 from fairseq_rope.tools.translate_options import parse
@@ -73,7 +71,7 @@ def write_lines(translations: Iterable[str], output: BinaryIO, log: TranslateLog
 
 def main() -> None:
     """Read the command line, load everything, then translate to the last line."""
-    _silence_libraries()
+    silence_libraries()
     request = parse(sys.argv[1:], __doc__ or "")
     with open_output(request.output) as output:
         translator = Translator(request)
@@ -89,13 +87,6 @@ def main() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         finally:
             log.close()
-
-
-def _silence_libraries() -> None:
-    """Keep stderr for what concerns the user's text; `python -W default` shows the libraries' own warnings again."""
-    logging.getLogger().setLevel(logging.WARNING)  # a module of fairseq sets INFO on import
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore", UserWarning)  # hydra's about its own future
 
 
 if __name__ == "__main__":

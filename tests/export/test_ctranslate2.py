@@ -42,6 +42,7 @@ def test_the_command_writes_a_complete_folder(trained: Trained, tmp_path: Path) 
     options = [*map(str, needed(trained, output)), "--quantization", "int8", "--copy-files", str(trained.codes)]
     done = call("fairseq_rope.export.ctranslate2", *options)
     assert done.stdout.decode() == f"exported {trained.checkpoint} (int8) into {output}\n"
+    assert done.stderr == b""
     assert {path.name for path in output.iterdir()} == FILES | {"codes"}
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
     assert (output / "codes").read_bytes() == trained.codes.read_bytes()

@@ -1,0 +1,168 @@
+"""Compare CTranslate2 with fairseq's generator on a test set: translations, scores, BLEU4 and the time of the search.
+
+    python scripts/compare_engines.py data-bin --path averaged.pt --beam 4 --lenpen 0.6 --remove-bpe --cpu
+
+The checkpoint is written for CTranslate2 in each --quantization. All engines search in the same batches of the same
+binarised sentences, --gen-subset, by turns in one process: tokenisation, loading and export don't count. A time is the
+median of --repeats after a first round that doesn't count, with the least and the greatest. Below the table stand the
+sentences whose text differs from fairseq's, with both scores: where those are equal, so are the translations' merits.
+
+All other options are those of fairseq_rope.tools.translate, for both engines.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+from benchmarks.engines import Found, Sentences, decoded, exported, sentences, translate
+
+from fairseq_rope.export.spec import RUNTIME_LAYOUT
+from fairseq_rope.modules.rotary import LAYOUTS
+from fairseq_rope.tools._common import complete_file, run, silence_libraries
+from fairseq_rope.tools.metrics import fairseq_bleu
+from fairseq_rope.tools.model_folder import QUANTIZATIONS
+from fairseq_rope.tools.translator import Translator
+
+Row = dict[str, Any]
+
+
+def contenders(args: argparse.Namespace, options: Sequence[str], folder: Path) -> dict[str, Translator]:
+    """Load what is compared, under its name in the table; the first is what the others' speed is measured against."""
+    fairseq = Translator.from_args(options)
+    loaded = {"fairseq": fairseq}
+    if args.stock:
+        loaded = {"fairseq, --stock": Translator.from_args([*options, "--path", str(args.stock)]), **loaded}
+    threads = ("--inter-threads", str(args.inter_threads), "--intra-threads", str(args.threads // args.inter_threads))
+    for quantization in args.quantization:
+        for layout in args.layouts:
+            name = f"ctranslate2, {quantization}" + (f", {layout}" if len(args.layouts) > 1 else "")
+            place = folder / name
+            loaded[name] = exported(fairseq, [*options, *threads], place, quantization=quantization, layout=layout)
+    return loaded
+
+
+def measured(loaded: dict[str, Translator], test: Sentences, *, repeats: int) -> list[Row]:
+    """Translate the test set with each in turn, again and again.
+
+    Returns: for each its name, BLEU4, seconds of each repetition, tokens, and what it found.
+    """
+    rows = []
+    for name, translator in loaded.items():
+        found = decoded(translator, translate(translator, test.sources)[1])
+        bleu = fairseq_bleu(found.texts, test.references).value
+        rows.append({"engine": name, "bleu": bleu, "seconds": [], "tokens": found.tokens, "found": found})
+    for turn in range(repeats):
+        for row in rows:
+            row["seconds"].append(translate(loaded[row["engine"]], test.sources)[0])
+        print(f"repetition {turn + 1} of {repeats}", file=sys.stderr)
+    return rows
+
+
+def compared(rows: list[Row]) -> list[Row]:
+    """Complete rows with tokens a second, `speed` against the first row, and what differs from fairseq's text."""
+    expected: Found = next(row["found"] for row in rows if row["engine"] == "fairseq")
+    for row in rows:
+        row["speeds"] = [
+            (row["tokens"] / mine) / (rows[0]["tokens"] / first)
+            for mine, first in zip(row["seconds"], rows[0]["seconds"], strict=True)
+        ]
+        found: Found = row.pop("found")
+        row["sentences"] = len(found.texts)
+        row["different"] = [
+            {
+                "sentence": number,
+                "fairseq": {"score": expected.scores[number], "text": expected.texts[number]},
+                "engine": {"score": found.scores[number], "text": text},
+            }
+            for number, text in enumerate(found.texts)
+            if text != expected.texts[number]
+        ]
+    return rows
+
+
+def table(rows: list[Row]) -> str:
+    """Lay rows out in Markdown."""
+    lines = ["| engine | seconds | tokens/s | speed | same text as fairseq | BLEU4 |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        same = 1 - len(row["different"]) / row["sentences"]
+        rate = row["tokens"] / statistics.median(row["seconds"])
+        cells = (_spread(row["seconds"], ""), f"{rate:,.0f}", _spread(row["speeds"], "x"), f"{same:.1%}")
+        lines.append(f"| {row['engine']} | {' | '.join(cells)} | {row['bleu']:.2f} |")
+    return "\n".join(lines)
+
+
+def _spread(values: list[float], unit: str) -> str:
+    return f"{statistics.median(values):.2f}{unit} ({min(values):.2f} to {max(values):.2f})"
+
+
+def differences(row: Row, *, most: int) -> str:
+    """List the first sentences of a row that differ from fairseq's; numbers count from 0, as in fairseq's logs."""
+    lines = [f"\n{row['engine']}: {len(row['different'])} of {row['sentences']} differ"]
+    for one in row["different"][:most]:
+        lines += [
+            f"{name}-{one['sentence']}\t{one[name]['score']:.6f}\t{one[name]['text']}" for name in ("fairseq", "engine")
+        ]
+    return "\n".join(lines)
+
+
+def facts(args: argparse.Namespace, options: Sequence[str]) -> dict[str, Any]:
+    """Tell what the figures depend on."""
+    packages = {name: version(name) for name in ("torch", "ctranslate2")}
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() and "--cpu" not in options else _cpu()
+    return {
+        "device": device,
+        "threads": args.threads,
+        "python": platform.python_version(),
+        **packages,
+        "options": options,
+    }
+
+
+def _cpu() -> str:
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.processor())
+
+
+def main() -> None:
+    """Read the options, measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
+    add = parser.add_argument
+    add("--quantization", nargs="+", choices=QUANTIZATIONS, default=["float32", "int8"], metavar="Q")
+    add("--layouts", nargs="+", choices=LAYOUTS, default=[RUNTIME_LAYOUT], metavar="L", help="rotary pairs as written")
+    add("--stock", metavar="FILE", help="a checkpoint of fairseq's own model: speeds are relative to its search")
+    add("--repeats", type=int, default=5)
+    add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="on the CPU, for each engine (default: all)")
+    add(
+        "--inter-threads", type=int, default=1, help="batches that CTranslate2 runs at the same time with these threads"
+    )
+    add("--limit", type=int, metavar="N", help="take the first N sentences only")
+    add("--show", type=int, default=20, metavar="N", help="print the first N sentences that differ, of each engine")
+    add("--json", type=Path, metavar="FILE", help="write the figures and all sentences that differ to this file, too")
+    args, options = parser.parse_known_args()
+    silence_libraries()
+    torch.set_num_threads(args.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        loaded = contenders(args, options, Path(folder))
+        rows = compared(measured(loaded, sentences(loaded["fairseq"], limit=args.limit), repeats=args.repeats))
+    print(table(rows))
+    for row in rows:
+        if row["different"]:
+            print(differences(row, most=args.show))
+    if args.json:
+        with complete_file(args.json) as part:
+            part.write_text(json.dumps({**facts(args, options), "rows": rows}, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    run("compare_engines", main)
