@@ -27,12 +27,13 @@ from benchmarks.engines import Found, Sentences, decoded, exported, sentences, t
 
 from fairseq_rope.export.spec import RUNTIME_LAYOUT
 from fairseq_rope.modules.rotary import LAYOUTS
-from fairseq_rope.tools._common import complete_file, run, silence_libraries
+from fairseq_rope.tools._common import ToolError, complete_file, run, silence_libraries
 from fairseq_rope.tools.metrics import fairseq_bleu
 from fairseq_rope.tools.model_folder import QUANTIZATIONS
 from fairseq_rope.tools.translator import Translator
 
 Row = dict[str, Any]
+STOCK = "fairseq, --stock"
 
 
 def contenders(args: argparse.Namespace, options: Sequence[str], folder: Path) -> dict[str, Translator]:
@@ -40,7 +41,7 @@ def contenders(args: argparse.Namespace, options: Sequence[str], folder: Path) -
     fairseq = Translator.from_args(options)
     loaded = {"fairseq": fairseq}
     if args.stock:
-        loaded = {"fairseq, --stock": Translator.from_args([*options, "--path", str(args.stock)]), **loaded}
+        loaded = {STOCK: Translator.from_args([*options, "--path", args.stock]), **loaded}
     threads = ("--inter-threads", str(args.inter_threads), "--intra-threads", str(args.threads // args.inter_threads))
     for quantization in args.quantization:
         for layout in args.layouts:
@@ -68,7 +69,7 @@ def measured(loaded: dict[str, Translator], test: Sentences, *, repeats: int) ->
 
 
 def compared(rows: list[Row]) -> list[Row]:
-    """Complete rows with tokens a second, `speed` against the first row, and what differs from fairseq's text."""
+    """Complete rows: `speeds`, tokens a second against the first row, turn by turn; texts `different` from fairseq."""
     expected: Found = next(row["found"] for row in rows if row["engine"] == "fairseq")
     for row in rows:
         row["speeds"] = [
@@ -77,7 +78,8 @@ def compared(rows: list[Row]) -> list[Row]:
         ]
         found: Found = row.pop("found")
         row["sentences"] = len(found.texts)
-        row["different"] = [
+        # another model has other texts
+        row["different"] = row["engine"] != STOCK and [
             {
                 "sentence": number,
                 "fairseq": {"score": expected.scores[number], "text": expected.texts[number]},
@@ -93,9 +95,9 @@ def table(rows: list[Row]) -> str:
     """Lay rows out in Markdown."""
     lines = ["| engine | seconds | tokens/s | speed | same text as fairseq | BLEU4 |", "|---|---|---|---|---|---|"]
     for row in rows:
-        same = 1 - len(row["different"]) / row["sentences"]
+        same = "-" if row["engine"] == STOCK else f"{1 - len(row['different']) / row['sentences']:.1%}"
         rate = row["tokens"] / statistics.median(row["seconds"])
-        cells = (_spread(row["seconds"], ""), f"{rate:,.0f}", _spread(row["speeds"], "x"), f"{same:.1%}")
+        cells = (_spread(row["seconds"], ""), f"{rate:,.0f}", _spread(row["speeds"], "x"), same)
         lines.append(f"| {row['engine']} | {' | '.join(cells)} | {row['bleu']:.2f} |")
     return "\n".join(lines)
 
@@ -132,8 +134,13 @@ def _cpu() -> str:
     return next((line.partition(": ")[2] for line in lines if line.startswith("model name")), platform.processor())
 
 
-def main() -> None:
-    """Read the options, measure and print."""
+def _count(text: str) -> int:
+    if not (text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0, but is {text}")
+    return int(text)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
@@ -141,15 +148,32 @@ def main() -> None:
     add("--quantization", nargs="+", choices=QUANTIZATIONS, default=["float32", "int8"], metavar="Q")
     add("--layouts", nargs="+", choices=LAYOUTS, default=[RUNTIME_LAYOUT], metavar="L", help="rotary pairs as written")
     add("--stock", metavar="FILE", help="a checkpoint of fairseq's own model: speeds are relative to its search")
-    add("--repeats", type=int, default=5)
-    add("--threads", type=int, default=len(os.sched_getaffinity(0)), help="on the CPU, for each engine (default: all)")
+    add("--repeats", type=_count, default=5, metavar="N")
     add(
-        "--inter-threads", type=int, default=1, help="batches that CTranslate2 runs at the same time with these threads"
+        "--threads",
+        type=_count,
+        metavar="N",
+        default=len(os.sched_getaffinity(0)),
+        help="on the CPU, for each engine (default: all)",
     )
-    add("--limit", type=int, metavar="N", help="take the first N sentences only")
+    add(
+        "--inter-threads",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="batches that CTranslate2 runs at the same time with these threads",
+    )
+    add("--limit", type=_count, metavar="N", help="take the first N sentences only")
     add("--show", type=int, default=20, metavar="N", help="print the first N sentences that differ, of each engine")
     add("--json", type=Path, metavar="FILE", help="write the figures and all sentences that differ to this file, too")
-    args, options = parser.parse_known_args()
+    return parser
+
+
+def main() -> None:
+    """Read the options, measure and print."""
+    args, options = _parser().parse_known_args()
+    if args.inter_threads > args.threads:
+        raise ToolError(f"--inter-threads must be at most --threads, {args.threads}, but is {args.inter_threads}")
     silence_libraries()
     torch.set_num_threads(args.threads)
     with tempfile.TemporaryDirectory() as folder:
