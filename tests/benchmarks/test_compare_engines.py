@@ -46,7 +46,7 @@ def test_a_comparison_finds_what_fairseq_generate_finds(trained: Trained, tmp_pa
             assert one["fairseq"]["score"] / math.log(2) == pytest.approx(scores[one["sentence"]], abs=1e-3)
     # this hardly trained model is rounded to another text now and then
     assert len(rows["ctranslate2, float32, half"]["different"]) <= 2
-    assert 0 < len(rows["ctranslate2, int8, half"]["different"]) < 150
+    assert len(rows["ctranslate2, int8, half"]["different"]) < 150
     assert done.stdout.startswith("| engine | seconds |") and done.stdout.count("\n| ") == len(rows)
 
 
