@@ -2,10 +2,11 @@
 
     python scripts/compare_engines.py data-bin --path averaged.pt --beam 4 --lenpen 0.6 --remove-bpe --cpu
 
-The checkpoint is written for CTranslate2 in each --quantization. All engines search in the same batches of the same
-binarised sentences, --gen-subset, by turns in one process: tokenisation, loading and export don't count. A time is the
-median of --repeats after a first round that doesn't count, with the least and the greatest. Below the table stand the
-sentences whose text differs from fairseq's, with both scores: where those are equal, so are the translations' merits.
+The checkpoint is written for CTranslate2 in each --quantization. All engines search by turns in one process for the
+same binarised sentences, --gen-subset, in the batches and with the threads of fairseq_rope.tools.translate: tokenising,
+loading and export don't count. A time is the median of --repeats after a first round that doesn't count, with the least
+and the greatest. Below the table stand the sentences whose text differs from fairseq's, with both scores: where those
+are equal, two translations are as good as each other.
 
 All other options are those of fairseq_rope.tools.translate, for both engines.
 """
@@ -27,7 +28,7 @@ from benchmarks.engines import Found, Sentences, decoded, exported, sentences, t
 
 from fairseq_rope.export.spec import RUNTIME_LAYOUT
 from fairseq_rope.modules.rotary import LAYOUTS
-from fairseq_rope.tools._common import ToolError, complete_file, run, silence_libraries
+from fairseq_rope.tools._common import complete_file, run, silence_libraries
 from fairseq_rope.tools.metrics import fairseq_bleu
 from fairseq_rope.tools.model_folder import QUANTIZATIONS
 from fairseq_rope.tools.translator import Translator
@@ -42,12 +43,10 @@ def contenders(args: argparse.Namespace, options: Sequence[str], folder: Path) -
     loaded = {"fairseq": fairseq}
     if args.stock:
         loaded = {STOCK: Translator.from_args([*options, "--path", args.stock]), **loaded}
-    threads = ("--inter-threads", str(args.inter_threads), "--intra-threads", str(args.threads // args.inter_threads))
     for quantization in args.quantization:
         for layout in args.layouts:
             name = f"ctranslate2, {quantization}" + (f", {layout}" if len(args.layouts) > 1 else "")
-            place = folder / name
-            loaded[name] = exported(fairseq, [*options, *threads], place, quantization=quantization, layout=layout)
+            loaded[name] = exported(fairseq, options, folder / name, quantization=quantization, layout=layout)
     return loaded
 
 
@@ -156,13 +155,6 @@ def _parser() -> argparse.ArgumentParser:
         default=len(os.sched_getaffinity(0)),
         help="on the CPU, for each engine (default: all)",
     )
-    add(
-        "--inter-threads",
-        type=_count,
-        default=1,
-        metavar="N",
-        help="batches that CTranslate2 runs at the same time with these threads",
-    )
     add("--limit", type=_count, metavar="N", help="take the first N sentences only")
     add("--show", type=int, default=20, metavar="N", help="print the first N sentences that differ, of each engine")
     add("--json", type=Path, metavar="FILE", help="write the figures and all sentences that differ to this file, too")
@@ -172,8 +164,6 @@ def _parser() -> argparse.ArgumentParser:
 def main() -> None:
     """Read the options, measure and print."""
     args, options = _parser().parse_known_args()
-    if args.inter_threads > args.threads:
-        raise ToolError(f"--inter-threads must be at most --threads, {args.threads}, but is {args.inter_threads}")
     silence_libraries()
     torch.set_num_threads(args.threads)
     with tempfile.TemporaryDirectory() as folder:

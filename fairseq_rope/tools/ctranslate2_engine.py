@@ -5,10 +5,12 @@ shares that token's probability among the others; a trained model gives these ne
 its limit ends there, while fairseq still compares how well each of the beam could end: another may be taken.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from fairseq_rope.tools._common import ToolError
@@ -16,9 +18,11 @@ from fairseq_rope.tools.engine import Hypothesis, length_batches
 from fairseq_rope.tools.engine_options import RuntimeOptions
 from fairseq_rope.tools.ensemble import brief
 from fairseq_rope.tools.model_folder import ModelFolder, read_model_folder, token_names
-from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2
+from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2, share_threads
 
 _NO_PENALTY = 1e-10
+# on a CPU the scores of all words for more sentences than these leave the cache; measured at 128 and 512 dimensions
+_CPU_BATCH = 32
 
 
 class CTranslate2Engine:
@@ -48,7 +52,17 @@ class CTranslate2Engine:
             task.max_positions()[0], folder.settings.max_source_positions, cfg.dataset.max_tokens or 10**9
         )
         self.search = self._search(folder.target_names)
-        self.translator = _load(package, folder, options, cpu=cfg.common.cpu)
+        device = device_of(package, cpu=cfg.common.cpu)
+        small = options.own_batches and device == "cpu"
+        self.batch_size: int | None = _CPU_BATCH if small else cfg.dataset.batch_size
+        threads = share_threads(
+            options.inter_threads,
+            options.intra_threads,
+            # a GPU takes one batch after the other
+            cores=torch.get_num_threads() if device == "cpu" else 1,
+            batches=math.ceil(cfg.interactive.buffer_size / (self.batch_size or 1)),
+        )
+        self.translator = _load(package, folder, device, options.compute_type, threads)
 
     def translate(self, sources: Sequence[Tensor]) -> Iterator[tuple[int, Hypothesis | None]]:
         """See `Engine`."""
@@ -56,7 +70,8 @@ class CTranslate2Engine:
         dataset = self.task.build_dataset_for_inference(list(sources), lengths)
         started = []
         # all are started before the first is awaited, so that several threads have work
-        for batch in length_batches(dataset, lengths, self.cfg.dataset):
+        sizes = {"max_tokens": self.cfg.dataset.max_tokens, "max_sentences": self.batch_size}
+        for batch in length_batches(dataset, lengths, **sizes):
             limit = self._limit(max(lengths[place] for place in batch))
             # without </s>, which the model adds
             names = [[self.source_names[token] for token in sources[place].tolist()[:-1]] for place in batch]
@@ -107,20 +122,19 @@ def _check_dictionaries(folder: ModelFolder, task: Any) -> None:
             )
 
 
-def _load(package: Any, folder: ModelFolder, options: RuntimeOptions, *, cpu: bool) -> Any:
-    device = device_of(package, cpu=cpu)
-    if options.compute_type is None:
+def _load(package: Any, folder: ModelFolder, device: str, compute_type: str | None, threads: tuple[int, int]) -> Any:
+    if compute_type is None:
         stored = folder.settings.quantization
         check_compute_type(package, stored, device, named=f"--path {folder.path}: its --quantization")
     else:
-        check_compute_type(package, options.compute_type, device, named="--compute-type")
+        check_compute_type(package, compute_type, device, named="--compute-type")
     try:
         return package.Translator(
             str(folder.path),
             device,
-            compute_type=options.compute_type or "default",
-            inter_threads=options.inter_threads,
-            intra_threads=options.intra_threads,
+            compute_type=compute_type or "default",
+            inter_threads=threads[0],
+            intra_threads=threads[1],
         )
     except (RuntimeError, ValueError) as error:  # a damaged model.bin or config.json
         raise ToolError(f"--path {folder.path} cannot be loaded: {brief(error)}") from error

@@ -43,16 +43,17 @@ class Engine(Protocol):
         ...
 
 
-def length_batches(dataset: Any, lengths: Sequence[int], options: Any) -> Iterable[Sequence[int]]:
+def length_batches(
+    dataset: Any, lengths: Sequence[int], *, max_tokens: int | None, max_sentences: int | None
+) -> Iterable[Sequence[int]]:
     """Group the places of sentences by length.
 
     Args:
         dataset: fairseq's, with its own idea of the size of a batch.
         lengths: tokens of each sentence.
-        options: fairseq's `cfg.dataset`: `--max-tokens` and `--batch-size`.
+        max_tokens: of a batch, padding and all; None for no limit.
+        max_sentences: of a batch; None for no limit.
     """
     order = np.argsort(lengths, kind="stable")
-    batches: Iterable[Sequence[int]] = dataset.batch_by_size(
-        order, max_tokens=options.max_tokens, max_sentences=options.batch_size
-    )
+    batches: Iterable[Sequence[int]] = dataset.batch_by_size(order, max_tokens=max_tokens, max_sentences=max_sentences)
     return batches

@@ -30,11 +30,19 @@ _FAIRSEQ_ONLY = {
 
 
 class RuntimeOptions(NamedTuple):
-    """How CTranslate2 computes: None is the type that the model is stored in, 0 threads are as many as it likes."""
+    """How CTranslate2 computes; what is None was not given.
+
+    Attributes:
+        compute_type: one of QUANTIZATIONS, instead of the type that the model is stored in.
+        inter_threads: batches that are searched at the same time.
+        intra_threads: threads of each batch.
+        own_batches: neither `--max-tokens` nor `--batch-size` was given.
+    """
 
     compute_type: str | None
-    inter_threads: int
-    intra_threads: int
+    inter_threads: int | None
+    intra_threads: int | None
+    own_batches: bool
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
@@ -53,12 +61,17 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         metavar="T",
         help=f"ctranslate2: {', '.join(QUANTIZATIONS)}; default: as stored",
     )
-    add("--inter-threads", type=int, metavar="N", help="ctranslate2: batches at the same time on the CPU; default: 1")
+    add(
+        "--inter-threads",
+        type=int,
+        metavar="N",
+        help="ctranslate2: batches at the same time on the CPU; default: one for each core, or 1 with --buffer-size 1",
+    )
     add(
         "--intra-threads",
         type=int,
         metavar="N",
-        help="ctranslate2: threads of a batch on the CPU; default: $OMP_NUM_THREADS or 4",
+        help="ctranslate2: threads of a batch on the CPU; default: its share of the cores, or of $OMP_NUM_THREADS",
     )
 
 
@@ -70,7 +83,8 @@ def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -
     Raises:
         ToolError: an option of the other engine, a value out of range, or a model folder that isn't complete.
     """
-    given = {name: getattr(args, name) for name in RuntimeOptions._fields if getattr(args, name) is not None}
+    names = ("compute_type", "inter_threads", "intra_threads")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if args.engine == "fairseq":
         for name in given:
             raise ToolError(f"{_option(name)} needs --engine ctranslate2")
@@ -81,14 +95,15 @@ def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -
             raise ToolError(f"{_option(name)} cannot be used with --engine ctranslate2: {reason}")
     if args.task != "translation":
         raise ToolError(f"--task must be translation with --engine ctranslate2, but is {args.task}")
-    for name, least in (("inter_threads", 1), ("intra_threads", 0)):
-        if given.get(name, least) < least:
-            raise ToolError(f"{_option(name)} must be at least {least}, but is {given[name]}")
+    for name in ("inter_threads", "intra_threads"):
+        if given.get(name, 1) < 1:
+            raise ToolError(f"{_option(name)} must be at least 1, but is {given[name]}")
     args.path = args.path or args.data
     settings = read_model_folder(Path(args.path)).settings
     args.source_lang = args.source_lang or settings.source_lang
     args.target_lang = args.target_lang or settings.target_lang
-    return RuntimeOptions(args.compute_type, args.inter_threads or 1, args.intra_threads or 0)
+    own_batches = args.max_tokens is None and args.batch_size is None
+    return RuntimeOptions(args.compute_type, args.inter_threads, args.intra_threads, own_batches)
 
 
 def _option(name: str) -> str:

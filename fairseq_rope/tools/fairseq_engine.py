@@ -39,7 +39,8 @@ class FairseqEngine:
         lengths = [len(source) for source in sources]
         # not task.get_batch_iterator: it starts a loader, and keeps every dataset that it has seen
         dataset = self.task.build_dataset_for_inference(list(sources), lengths)
-        for batch in length_batches(dataset, lengths, self.cfg.dataset):
+        sizes = {"max_tokens": self.cfg.dataset.max_tokens, "max_sentences": self.cfg.dataset.batch_size}
+        for batch in length_batches(dataset, lengths, **sizes):
             sample = dataset.collater([dataset[i] for i in batch])
             # (B, S) and (B); the collater sorts, so `id` tells which is which
             net_input = {name: sample["net_input"][name] for name in ("src_tokens", "src_lengths")}

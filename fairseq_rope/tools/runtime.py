@@ -32,6 +32,21 @@ def device_of(package: Any, *, cpu: bool = False) -> str:
     return "cuda" if not cpu and package.get_cuda_device_count() > 0 else "cpu"
 
 
+def share_threads(inter: int | None, intra: int | None, *, cores: int, batches: int) -> tuple[int, int]:
+    """Share cores out among batches: the threads of one wait for each other after every product, batches don't.
+
+    Args:
+        inter: how many batches are searched at the same time, if that is given.
+        intra: how many threads each has, if that is given.
+        cores: to use.
+        batches: how many there can be at the same time.
+
+    Returns: both numbers, at least 1.
+    """
+    inter = inter or max(1, min(batches, cores // (intra or 1)))
+    return inter, intra or max(1, cores // inter)
+
+
 def check_compute_type(package: Any, compute_type: str, device: str, *, named: str) -> None:
     """Pass a type that the device computes in; the runtime would take another one with a warning only.
 

@@ -12,7 +12,8 @@ input's length: give --max-len-a 1.5 to let it grow with the input.
 
 --engine ctranslate2 takes a folder of fairseq_rope.export.ctranslate2 in the place of DATA and --path. Its translations
 are those of fairseq's engine but for ties, where two are as good as each other, and for those that --max-len-a and
---max-len-b cut; fairseq's options that it cannot follow are refused.
+--max-len-b cut; fairseq's options that it cannot follow are refused. Its own default on a CPU is batches of at most 32
+sentences, as many at the same time as there are cores.
 
 stderr tells what was replaced or cut (invalid UTF-8, control characters, long lines), with the number of the line.
 """

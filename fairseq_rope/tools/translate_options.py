@@ -62,13 +62,13 @@ def parse(argv: Sequence[str], description: str) -> Request:
         _add_common_choices(parser)
     args = options.parse_args_and_arch(parser, input_args=list(argv))
     inputs, args.input = args.input or ["-"], "-"
+    runtime = runtime_options(args, parser)
     if args.max_tokens is None and args.batch_size is None:
         args.max_tokens = DEFAULT_MAX_TOKENS
     if args.buffer_size == 0:
         # a person at a terminal waits for the answer to each line
         args.buffer_size = 1 if inputs == ["-"] and sys.stdin.isatty() else DEFAULT_BUFFER_SIZE
     _check_options(args)
-    runtime = runtime_options(args, parser)
     _check_files(args, inputs)
     cfg = convert_namespace_to_omegaconf(args)
     return Request(cfg, inputs, args.output, args.normalise, args.lowercase, runtime)

@@ -71,7 +71,7 @@ def test_speed_is_a_ratio_of_tokens_a_second_turn_by_turn() -> None:
     ("options", "message"),
     [
         (["--repeats", "0"], "argument --repeats: must be a whole number above 0, but is 0"),
-        (["--threads", "1", "--inter-threads", "2"], "--inter-threads must be at most --threads, 1, but is 2"),
+        (["--threads", "two"], "argument --threads: must be a whole number above 0, but is two"),
         (["--quantization", "int4"], "argument --quantization: invalid choice: 'int4'"),
         (["--path", "/no/model.pt"], "--path /no/model.pt: there is no such file"),
     ],

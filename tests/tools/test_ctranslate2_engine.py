@@ -2,11 +2,13 @@
 
 import shutil
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
 import ctranslate2
 import pytest
+import torch
 
 from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.translator import Translator
@@ -48,6 +50,38 @@ def test_threads_types_and_batches_change_neither_order_nor_text(trained: Traine
         ("--compute-type", "float32"),
     ):
         assert list(load(trained, exported, *options).translate(lines)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "workers", "largest"),
+    [
+        ((), 3, 32),
+        (("--buffer-size", "1"), 1, 1),
+        (("--buffer-size", "40"), 2, 32),
+        (("--max-tokens", "4096"), 3, 100),
+        (("--batch-size", "60"), 3, 60),
+        (("--inter-threads", "2"), 2, 32),
+    ],
+)
+def test_batches_are_small_and_as_many_at_a_time_as_cores_unless_told_otherwise(
+    trained: Trained,
+    exported: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    workers: int,
+    largest: int,
+) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+    engine = ("--engine", "ctranslate2", "--path", str(exported), "--beam", "1")
+    translator = Translator.from_args([*trained.options(), *engine, *options])
+    assert translator.engine.translator.num_translators == workers
+    batches = []
+    real = translator.engine.translator
+    translator.engine.translator = types.SimpleNamespace(
+        translate_batch=lambda names, **search: batches.append(len(names)) or real.translate_batch(names, **search)
+    )
+    list(translator.translate(trained.lines[:100]))
+    assert max(batches) == largest and sum(batches) == 100
 
 
 def test_int8_gives_nearly_the_same_text(trained: Trained, exported: Path) -> None:
@@ -96,7 +130,7 @@ def _resident_bytes() -> int:
         (["--print-alignment"], "--print-alignment cannot be used with translate: only translations are written"),
         (["--task", "translation_lev"], "--task must be translation with --engine ctranslate2, but is translation_lev"),
         (["--inter-threads", "0"], "--inter-threads must be at least 1, but is 0"),
-        (["--intra-threads", "-1"], "--intra-threads must be at least 0, but is -1"),
+        (["--intra-threads", "-1"], "--intra-threads must be at least 1, but is -1"),
         (["--path", "/no/model"], "--path /no/model: with --engine ctranslate2 it must be one folder, made by "),
         (["--path", "/a.pt:/b.pt"], "--path /a.pt:/b.pt: with --engine ctranslate2 it must be one folder"),
     ],
