@@ -1,4 +1,4 @@
-"""Translate tokens with CTranslate2: the same batches, limits and scores as with fairseq's generator.
+"""Translate tokens with CTranslate2, to the translations and scores of fairseq's generator.
 
 Its search is fairseq's but for two things. Where fairseq forbids a token, <pad> anywhere and </s> at the start, it
 shares that token's probability among the others; a trained model gives these next to none. A translation that reaches
