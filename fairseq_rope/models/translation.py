@@ -11,7 +11,8 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.transformer import TransformerConfig, TransformerModel, transformer_legacy
 from torch import nn
 
-from fairseq_rope.modules.layers import RotaryDecoder, RotaryEncoder
+from fairseq_rope.modules.decoder import RotaryDecoder
+from fairseq_rope.modules.encoder import RotaryEncoder
 from fairseq_rope.modules.rotary import LAYOUTS, RotaryEmbedding, rotary_embedding
 
 # option of fairseq's transformer -> why rotation cannot go with it
@@ -62,7 +63,14 @@ class TransformerRopeModel(TransformerModel):
         for option, reason in _REFUSED.items():
             if getattr(args, option, None):
                 raise ValueError(f"--{option.replace('_', '-')} cannot be used with transformer_rope: {reason}")
-        return super().build_model(args, task)
+        model = super().build_model(args, task)
+        model.decoder.returns_attention = bool(getattr(task.cfg, "load_alignments", False))
+        model.decoder.left_pad_target = bool(getattr(task.cfg, "left_pad_target", True))
+        return model
+
+    def set_beam_size(self, beam_size: int) -> None:
+        """Keep the source's keys and values once for each sentence in searches of this width; fairseq's calls it."""
+        self.encoder.beam_size = beam_size
 
     @classmethod
     def build_encoder(cls, args: Any, src_dict: Any, embed_tokens: nn.Module) -> RotaryEncoder:

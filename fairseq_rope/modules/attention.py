@@ -3,23 +3,28 @@
 Axes: B batch, H heads, T query length, S key length, D head size, E model size.
 """
 
+from typing import Any
+
 import torch
-import torch.nn.functional as F
 from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
+from fairseq_rope.modules.linear import Linear, linear
 from fairseq_rope.modules.rotary import RotaryEmbedding
+from fairseq_rope.modules.scores import attend
+from fairseq_rope.modules.step_cache import StepCache
 
-Cache = dict[str, Tensor | None]
-IncrementalState = dict[str, Cache]
+IncrementalState = dict[str, dict[str, Any]]
+# tokens from which one product for queries, keys and values is worth joining their weights
+_TOKENS_TO_JOIN = 256
 
 
 class RotaryMultiheadAttention(MultiheadAttention):
     """fairseq's self-attention with queries and keys rotated by their positions (RoFormer, eq. 16 and 34).
 
-    Same parameters, signature and cache layout as `MultiheadAttention`, so that checkpoints, beam search and pruning
-    work unchanged. Keys are cached rotated. A query that may see no key at all, as left padding under a
-    causal mask, gets the mean of all values and never NaN; such rows are padding and reach no other row.
+    Same parameters and signature as `MultiheadAttention`, so that checkpoints, beam search and pruning work unchanged.
+    Keys are cached rotated. A query that may see no key at all, as left padding under a causal mask, gets the mean of
+    all values and never NaN; such rows are padding and reach no other row.
     """
 
     def __init__(
@@ -61,7 +66,7 @@ class RotaryMultiheadAttention(MultiheadAttention):
             incremental_state: fairseq's cache for stepwise decoding; updated.
             need_weights: return the attention probabilities, averaged over heads.
             static_kv: not for self-attention.
-            attn_mask: (T, S), added to the scores, or true where a key is hidden.
+            attn_mask: (T, S), added to the scores, or true where a key is hidden; or `scores.CAUSAL`.
             before_softmax: not supported.
             need_head_weights: return the probabilities of each head.
 
@@ -72,19 +77,22 @@ class RotaryMultiheadAttention(MultiheadAttention):
         """
         if static_kv or before_softmax or any(x is not None and x is not query for x in (key, value)):
             raise ValueError("rotary attention is self-attention: no other keys, static_kv or before_softmax")
-        q, k, v = (self._split_heads(proj(query)) for proj in (self.q_proj, self.k_proj, self.v_proj))
-        cache: Cache = {} if incremental_state is None else self._get_input_buffer(incremental_state)
-        previous = cache.get("prev_key")
-        offset = 0 if previous is None else previous.size(2)
-        q, k = self.rotary(q, offset=offset), self.rotary(k, offset=offset)
-        if incremental_state is not None:
-            k, v, key_padding_mask = _extend(cache, k, v, key_padding_mask)
-            self._set_input_buffer(incremental_state, cache)
-        bias = _score_bias(attn_mask, key_padding_mask, q)
-        if need_weights or need_head_weights:
-            attended, weights = self._attend_with_weights(q, k, v, bias)
-        else:
-            attended, weights = F.scaled_dot_product_attention(q, k, v, bias, self._dropout_now()), None
+        cache = self._cache(incremental_state)
+        # (T, B, 3, H, D) -> (2, B, H, T, D) and (B, H, T, D)
+        projected = self._project(query).permute(2, 1, 3, 0, 4)
+        q, k = self.rotary(projected[:2], offset=0 if cache is None else cache.length)
+        v = projected[2]
+        if cache is not None:
+            k, v, key_padding_mask = cache.append(k, v, key_padding_mask)
+        attended, weights = attend(
+            q,
+            k,
+            v,
+            attn_mask=attn_mask,
+            key_padding_mask=key_padding_mask,
+            dropout=self.dropout_module,
+            need_weights=need_weights or need_head_weights,
+        )
         # (B, H, T, D) -> (T, B, E)
         output = self.out_proj(attended.permute(2, 0, 1, 3).flatten(2))
         if weights is not None:
@@ -92,56 +100,31 @@ class RotaryMultiheadAttention(MultiheadAttention):
             weights = weights.transpose(0, 1) if need_head_weights else weights.mean(dim=1)
         return output, weights
 
-    def _split_heads(self, x: Tensor) -> Tensor:
-        # (T, B, E) -> (B, H, T, D)
-        return x.unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
+    def reorder_incremental_state(self, incremental_state: IncrementalState, new_order: Tensor) -> IncrementalState:
+        """Let hypothesis `new_order[i]` become the i-th of the cache."""
+        cache = self._get_input_buffer(incremental_state).get("steps")
+        if cache is not None:
+            cache.reorder(new_order)
+        return incremental_state
 
-    def _dropout_now(self) -> float:
-        dropout = self.dropout_module
-        return dropout.p if self.training or dropout.apply_during_inference else 0.0
+    def _cache(self, incremental_state: IncrementalState | None) -> StepCache | None:
+        if incremental_state is None:
+            return None
+        found = self._get_input_buffer(incremental_state)
+        if not found:
+            found = {"steps": StepCache()}
+            self._set_input_buffer(incremental_state, found)
+        return found["steps"]
 
-    def _attend_with_weights(self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
-        # (B, H, T, D), (B, H, S, D) -> (B, H, T, S)
-        scores = (q * self.scaling) @ k.transpose(-2, -1)
-        if bias is not None:
-            scores = scores + bias
-        weights = scores.softmax(dim=-1, dtype=torch.promote_types(q.dtype, torch.float32)).type_as(q)
-        return self.dropout_module(weights) @ v, weights
-
-
-def _extend(cache: Cache, k: Tensor, v: Tensor, padding: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Append this step's rotated keys, values (B, H, T, D) and padding (B, T) to `cache`, and return all of them."""
-    keys, values, hidden = (cache.get(name) for name in ("prev_key", "prev_value", "prev_key_padding_mask"))
-    if keys is not None and values is not None:
-        if padding is not None or hidden is not None:
-            # a step without padding passes no mask, whatever the others did
-            padding = torch.cat((_padding(hidden, keys), _padding(padding, k)), dim=1)
-        k, v = torch.cat((keys, k), dim=2), torch.cat((values, v), dim=2)
-    cache.update(prev_key=k, prev_value=v, prev_key_padding_mask=padding)
-    return k, v, padding
-
-
-def _padding(mask: Tensor | None, k: Tensor) -> Tensor:
-    # (B, S), true at padding; no mask means none
-    return k.new_zeros(k.size(0), k.size(2), dtype=torch.bool) if mask is None else mask.bool()
-
-
-def _score_bias(attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor) -> Tensor | None:
-    """Join both masks into what is added to the scores: broadcastable to (B, H, T, S), in the type of `q`.
-
-    Hidden keys get a finite value far below any score: with -inf a row without a visible key would be NaN.
-    """
-    if attn_mask is None and key_padding_mask is None:
-        return None
-    hidden = torch.finfo(q.dtype).min / 2
-    bias = None
-    if attn_mask is not None:
-        if attn_mask.dtype == torch.bool:
-            attn_mask = torch.zeros_like(attn_mask, dtype=q.dtype).masked_fill(attn_mask, hidden)
-        # (T, S) -> (1, 1, T, S)
-        bias = attn_mask.to(q.dtype).clamp(min=hidden)[None, None]
-    if key_padding_mask is not None:
-        # (B, S) -> (B, 1, 1, S)
-        padding = key_padding_mask.bool()[:, None, None]
-        bias = (padding.new_zeros((), dtype=q.dtype) if bias is None else bias).masked_fill(padding, hidden)
-    return bias
+    def _project(self, query: Tensor) -> Tensor:
+        """Give queries, keys and values, (T, B, 3, H, D)."""
+        projections = (self.q_proj, self.k_proj, self.v_proj)
+        # quantisation noise works in hooks of each
+        plain = all(type(proj) is Linear and not proj._forward_pre_hooks for proj in projections)
+        if plain and query.size(0) * query.size(1) >= _TOKENS_TO_JOIN:
+            weight = torch.cat([proj.weight for proj in projections])
+            bias = torch.cat([proj.bias for proj in projections])
+            joined = linear(query, weight, bias)
+        else:
+            joined = torch.cat([proj(query) for proj in projections], dim=-1)
+        return joined.unflatten(-1, (3, self.num_heads, self.head_dim))

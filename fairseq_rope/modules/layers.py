@@ -1,4 +1,4 @@
-"""Encoder and decoder stacks whose self-attention rotates; all else is fairseq's own.
+"""Encoder and decoder layers whose self-attention rotates, and what both stacks make of fairseq's parts.
 
 The stacks hold one `RotaryEmbedding` and hand it to their layers through fairseq's build hooks.
 """
@@ -7,21 +7,21 @@ import logging
 from typing import Any
 
 from fairseq.distributed import fsdp_wrap
-from fairseq.models.transformer import TransformerDecoderBase, TransformerEncoderBase
 from fairseq.modules import FairseqDropout
 from fairseq.modules.checkpoint_activations import checkpoint_wrapper
 from fairseq.modules.transformer_layer import TransformerDecoderLayerBase, TransformerEncoderLayerBase
 from torch import Tensor, nn
 
 from fairseq_rope.modules.attention import RotaryMultiheadAttention
+from fairseq_rope.modules.cross_attention import CrossAttention
+from fairseq_rope.modules.dropout import Dropout
+from fairseq_rope.modules.linear import Linear
 from fairseq_rope.modules.rotary import RotaryEmbedding
 
 logger = logging.getLogger(__name__)
 
-StateDict = dict[str, Tensor]
-
 # fairseq 0.12.2 alone registers copies of the layer's weights for a fused kernel that knows nothing of self_attn.
-_FAST_PATH_PARAMETERS = (
+FAST_PATH_PARAMETERS = (
     *("in_proj_weight", "in_proj_bias", "out_proj_weight", "out_proj_bias"),
     *("fc1_weight", "fc1_bias", "fc2_weight", "fc2_bias"),
 )
@@ -34,9 +34,9 @@ class RotaryEncoderLayer(TransformerEncoderLayerBase):
         """Build the layer and, where fairseq has one (0.12.2), take its attention-skipping fast path away."""
         self.rotary = rotary
         super().__init__(cfg, return_fc=return_fc)
-        _name_dropouts(self, "TransformerEncoderLayerBase")
+        use_own_parts(self, "TransformerEncoderLayerBase")
         self.can_use_fastpath = False
-        for name in _FAST_PATH_PARAMETERS:
+        for name in FAST_PATH_PARAMETERS:
             if name in self._parameters:
                 delattr(self, name)
 
@@ -50,13 +50,15 @@ class RotaryEncoderLayer(TransformerEncoderLayerBase):
 
 
 class RotaryDecoderLayer(TransformerDecoderLayerBase):
-    """fairseq's decoder layer with rotary self-attention; cross-attention is untouched."""
+    """fairseq's decoder layer with rotary self-attention and cross-attention by sentence."""
 
     def __init__(self, cfg: Any, no_encoder_attn: bool = False, *, rotary: RotaryEmbedding):
         """Build the layer; `rotary` is shared by the stack."""
         self.rotary = rotary
         super().__init__(cfg, no_encoder_attn)
-        _name_dropouts(self, "TransformerDecoderLayerBase")
+        use_own_parts(self, "TransformerDecoderLayerBase")
+        # attention to the source is returned where it is asked for, and not always in evaluation
+        self.need_attn = False
 
     def build_self_attention(
         self, embed_dim: int, cfg: Any, add_bias_kv: bool = False, add_zero_attn: bool = False
@@ -70,55 +72,20 @@ class RotaryDecoderLayer(TransformerDecoderLayerBase):
             raise ValueError("rotary attention does not support add_bias_kv and add_zero_attn")
         return _rotary_attention(self, embed_dim, cfg.decoder.attention_heads, cfg)
 
-
-class RotaryEncoder(TransformerEncoderBase):
-    """fairseq's encoder made of rotary layers, without absolute positions."""
-
-    def __init__(self, cfg: Any, dictionary: Any, embed_tokens: nn.Module, *, rotary: RotaryEmbedding):
-        """Build the stack as fairseq does."""
-        self.rotary = rotary
-        super().__init__(cfg, dictionary, embed_tokens)
-        _name_dropouts(self, "TransformerEncoder")
-
-    def build_encoder_layer(self, cfg: Any) -> nn.Module:
-        """Build one layer, with activation checkpointing and sharding as configured."""
-        return _wrap(RotaryEncoderLayer(cfg, rotary=self.rotary, return_fc=self.return_fc), cfg)
-
-    def upgrade_state_dict_named(self, state_dict: StateDict, name: str) -> StateDict:
-        """Load stock `transformer` checkpoints of both fairseqs: absolute positions and 0.12.2's copies are dropped."""
-        _drop_absolute_positions(state_dict, name)
-        # of all layers in the checkpoint, also those that --encoder-layers-to-keep prunes later
-        for key in [key for key in state_dict if key.startswith(f"{name}.layers.")]:
-            if key.rpartition(".")[2] in _FAST_PATH_PARAMETERS:
-                del state_dict[key]
-        return super().upgrade_state_dict_named(state_dict, name)
-
-
-class RotaryDecoder(TransformerDecoderBase):
-    """fairseq's decoder made of rotary layers, without absolute positions."""
-
-    def __init__(
-        self,
-        cfg: Any,
-        dictionary: Any,
-        embed_tokens: nn.Module,
-        no_encoder_attn: bool = False,
-        *,
-        rotary: RotaryEmbedding,
-    ):
-        """Build the stack as fairseq does."""
-        self.rotary = rotary
-        super().__init__(cfg, dictionary, embed_tokens, no_encoder_attn=no_encoder_attn)
-        _name_dropouts(self, "TransformerDecoder")
-
-    def build_decoder_layer(self, cfg: Any, no_encoder_attn: bool = False) -> nn.Module:
-        """Build one layer, with activation checkpointing and sharding as configured."""
-        return _wrap(RotaryDecoderLayer(cfg, no_encoder_attn, rotary=self.rotary), cfg)
-
-    def upgrade_state_dict_named(self, state_dict: StateDict, name: str) -> StateDict:
-        """Load a stock `transformer` checkpoint: its absolute positions are dropped."""
-        _drop_absolute_positions(state_dict, name)
-        return super().upgrade_state_dict_named(state_dict, name)
+    def build_encoder_attention(self, embed_dim: int, cfg: Any) -> CrossAttention:
+        """Build what fairseq's hook of this name builds."""
+        attention = CrossAttention(
+            embed_dim,
+            cfg.decoder.attention_heads,
+            kdim=cfg.encoder.embed_dim,
+            vdim=cfg.encoder.embed_dim,
+            dropout=cfg.attention_dropout,
+            encoder_decoder_attention=True,
+            q_noise=self.quant_noise,
+            qn_block_size=self.quant_noise_block_size,
+        )
+        use_own_parts(attention, "MultiheadAttention")
+        return attention
 
 
 def _rotary_attention(layer: Any, embed_dim: int, num_heads: int, cfg: Any) -> RotaryMultiheadAttention:
@@ -130,25 +97,36 @@ def _rotary_attention(layer: Any, embed_dim: int, num_heads: int, cfg: Any) -> R
         q_noise=layer.quant_noise,
         qn_block_size=layer.quant_noise_block_size,
     )
-    _name_dropouts(attention, "MultiheadAttention")
+    use_own_parts(attention, "MultiheadAttention")
     return attention
 
 
-def _name_dropouts(module: nn.Module, name: str) -> None:
-    # --retain-dropout-modules takes class names, and users know those of fairseq's transformer
+def use_own_parts(module: nn.Module, name: str) -> None:
+    """Give the linear layers and dropouts that fairseq built in `module` our way of computing the same.
+
+    Args:
+        module: its children are changed, not theirs.
+        name: the class that --retain-dropout-modules knows the dropouts by: of fairseq's transformer.
+    """
     for child in module.children():
-        if isinstance(child, FairseqDropout):
+        # another class of the same attributes: parameters, names and hooks stay
+        if type(child) is nn.Linear:
+            child.__class__ = Linear
+        elif isinstance(child, FairseqDropout):
+            child.__class__ = Dropout
             child.module_name = name
 
 
-def _wrap(layer: nn.Module, cfg: Any) -> nn.Module:
+def wrap(layer: nn.Module, cfg: Any) -> nn.Module:
+    """Let a layer recompute its activations and be sharded, as configured."""
     if cfg.checkpoint_activations:
         layer = checkpoint_wrapper(layer, offload_to_cpu=cfg.offload_activations)
     # a checkpointed layer is sharded whatever its size, or its recomputation would gather it twice
     return fsdp_wrap(layer, min_num_params=0 if cfg.checkpoint_activations else cfg.min_params_to_wrap)
 
 
-def _drop_absolute_positions(state_dict: StateDict, name: str) -> None:
+def drop_absolute_positions(state_dict: dict[str, Tensor], name: str) -> None:
+    """Take the absolute positions of the stack `name` out of a stock checkpoint."""
     for key in [key for key in state_dict if key.startswith(f"{name}.embed_positions.")]:
         if key.endswith(".weight"):
             logger.warning("%s: learned positions of the checkpoint are dropped, for rotation replaces them", key)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 # What a later context extension replaces: rotary size R -> angle per position of each pair, (R/2,), float64.
 FrequencySchedule = Callable[[int], Tensor]
-# x (B, H, T, R), cosines (T, R/2), sines (T, R/2) -> rotated x, (B, H, T, R).
+# x (..., T, R), cosines (T, R/2), sines (T, R/2) -> rotated x, (..., T, R).
 Rotation = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
@@ -29,16 +29,18 @@ def rotate_interleaved(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     """Rotate neighbours (x1, x2), (x3, x4), ... by their angles (RoFormer, eq. 34).
 
     Args:
-        x: (B, H, T, R).
+        x: (..., T, R).
         cos: cosine of each pair's angle, (T, R/2).
         sin: sine of each pair's angle, (T, R/2).
 
-    Returns: (B, H, T, R) in the wider of the types of `x` and the table; norms are kept.
+    Returns: (..., T, R) in the wider of the types of `x` and the table; norms are kept.
     """
-    # (B, H, T, R) -> two of (B, H, T, R/2)
-    first, second = x.unflatten(-1, (-1, 2)).unbind(-1)
-    # two of (B, H, T, R/2) -> (B, H, T, R)
-    return torch.stack((first * cos - second * sin, second * cos + first * sin), dim=-1).flatten(-2)
+    x = x.to(torch.promote_types(x.dtype, cos.dtype))
+    if x.stride(-1) != 1 or x.storage_offset() % 2 or any(stride % 2 for stride in x.stride()[:-1]):
+        x = x.contiguous()  # or pairs do not lie as complex numbers do
+    # (..., T, R) -> (..., T, R/2); a pair turns as a complex number times e^(i angle): one pass over memory
+    pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * torch.complex(cos, sin)).flatten(-2)
 
 
 def rotate_half(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
@@ -92,7 +94,7 @@ class RotaryEmbedding:
         self._cos = self._sin = torch.empty(0, rotary_dim // 2)
 
     def __call__(self, x: Tensor, *, offset: int = 0) -> Tensor:
-        """Rotate `x` (B, H, T, D), queries or keys of any float type, whose first token stands at `offset`.
+        """Rotate `x` (..., T, D), queries or keys of any float type, whose first token stands at `offset`.
 
         Positions count every token, padding too, from 0: a score depends on differences only.
 

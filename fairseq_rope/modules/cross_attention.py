@@ -1,0 +1,124 @@
+"""Attention from the target to the source, with the source's keys and values once for each sentence.
+
+Axes: B hypotheses, N sentences (B is a multiple of N), H heads, T query length, S source length, D head size, E model
+size.
+"""
+
+from typing import Any
+
+from fairseq.modules import MultiheadAttention
+from torch import Tensor
+
+from fairseq_rope.modules.scores import attend
+
+IncrementalState = dict[str, dict[str, Any]]
+
+
+class CrossAttention(MultiheadAttention):
+    """fairseq's encoder-decoder attention; in a beam search the hypotheses of a sentence are rows of one product.
+
+    Same parameters and signature. The source may have fewer rows than the target: then as many consecutive rows of
+    the target belong to each of its rows, as in a beam search that does not copy the encoder's output for every beam.
+    """
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None,
+        value: Tensor | None,
+        key_padding_mask: Tensor | None = None,
+        incremental_state: IncrementalState | None = None,
+        need_weights: bool = True,
+        static_kv: bool = False,
+        attn_mask: Tensor | None = None,
+        before_softmax: bool = False,
+        need_head_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from `query` to the source.
+
+        Args:
+            query: (T, B, E).
+            key: the encoder's output, (S, N, its E).
+            value: `key`.
+            key_padding_mask: (N, S), true at padding.
+            incremental_state: fairseq's cache for stepwise decoding: keys and values are made in the first step only.
+            need_weights: return the attention probabilities, averaged over heads.
+            static_kv: always so: the source does not grow.
+            attn_mask: not for the source.
+            before_softmax: not supported.
+            need_head_weights: return the probabilities of each head.
+
+        Returns: (T, B, E), and the probabilities (B, T, S) or (H, B, T, S) or None.
+
+        Raises:
+            ValueError: `attn_mask` or `before_softmax`, or there is no source.
+        """
+        if attn_mask is not None or before_softmax:
+            raise ValueError("cross-attention takes no attn_mask and gives no scores before the softmax")
+        k, v = self._source(key, query.size(1), incremental_state)
+        length, beam = query.size(0), query.size(1) // k.size(0)
+        # (T, B, E) -> (T, N, beam, H, D) -> (N, H, beam * T, D)
+        q = self.q_proj(query).view(length, -1, beam, self.num_heads, self.head_dim)
+        attended, weights = attend(
+            q.permute(1, 3, 2, 0, 4).flatten(2, 3),
+            k,
+            v,
+            attn_mask=None,
+            key_padding_mask=key_padding_mask,
+            dropout=self.dropout_module,
+            need_weights=need_weights or need_head_weights,
+        )
+        # (N, H, beam * T, D) -> (T, N, beam, H, D) -> (T, B, E)
+        attended = attended.unflatten(2, (beam, length)).permute(3, 0, 2, 1, 4)
+        output = self.out_proj(attended.reshape(length, query.size(1), -1))
+        if weights is not None:
+            # (N, H, beam * T, S) -> (H, B, T, S), and that or (B, T, S)
+            weights = weights.unflatten(2, (beam, length)).permute(1, 0, 2, 3, 4).flatten(1, 2)
+            weights = weights if need_head_weights else weights.mean(dim=0)
+        return output, weights
+
+    def reorder_incremental_state(self, incremental_state: IncrementalState, new_order: Tensor) -> IncrementalState:
+        """Follow the hypotheses; those of a sentence share its row, so only sentences that leave the batch matter."""
+        cache = self._get_input_buffer(incremental_state)
+        if cache:
+            rows = sentence_rows(new_order, cache["hypotheses"], cache["key"].size(0))
+            if rows is not None:
+                kept = {name: cache[name].index_select(0, rows) for name in ("key", "value")}
+                self._set_input_buffer(incremental_state, {**kept, "hypotheses": new_order.numel()})
+        return incremental_state
+
+    def _source(
+        self, key: Tensor | None, hypotheses: int, incremental_state: IncrementalState | None
+    ) -> tuple[Tensor, Tensor]:
+        """Give the source's keys and values, (N, H, S, D): of the cache, or projected."""
+        cache = {} if incremental_state is None else self._get_input_buffer(incremental_state)
+        if cache:
+            return cache["key"], cache["value"]
+        if key is None:
+            raise ValueError("cross-attention needs the encoder's output")
+        # (S, N, E) -> (N, H, S, D)
+        k, v = (
+            proj(key).unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
+            for proj in (self.k_proj, self.v_proj)
+        )
+        if incremental_state is not None:
+            k, v = k.contiguous(), v.contiguous()  # read in every step
+            self._set_input_buffer(incremental_state, {"key": k, "value": v, "hypotheses": hypotheses})
+        return k, v
+
+
+def sentence_rows(new_order: Tensor, hypotheses: int, sentences: int) -> Tensor | None:
+    """Tell which sentences a new order of hypotheses keeps, where each has as many consecutive ones as any other.
+
+    Args:
+        new_order: indices of hypotheses before, as fairseq's beam search gives them: each sentence's stay together, and
+            sentences leave but never change places.
+        hypotheses: their number before.
+        sentences: their number before.
+
+    Returns: indices of sentences, or None when all stay where they are.
+    """
+    beam = hypotheses // sentences
+    if beam == 1:
+        return new_order
+    return None if new_order.numel() == hypotheses else new_order.view(-1, beam)[:, 0] // beam

@@ -1,0 +1,125 @@
+"""The decoder: a stack of rotary layers without absolute positions.
+
+Axes: B hypotheses, N sentences (B is a multiple of N), T target length, S source length, E model size.
+"""
+
+from typing import Any
+
+from fairseq.models.transformer import TransformerDecoderBase
+from torch import Tensor, nn
+
+from fairseq_rope.modules.layers import RotaryDecoderLayer, drop_absolute_positions, use_own_parts, wrap
+from fairseq_rope.modules.rotary import RotaryEmbedding
+from fairseq_rope.modules.scores import CAUSAL
+
+
+class RotaryDecoder(TransformerDecoderBase):
+    """fairseq's decoder made of rotary layers, without absolute positions."""
+
+    def __init__(
+        self,
+        cfg: Any,
+        dictionary: Any,
+        embed_tokens: nn.Module,
+        no_encoder_attn: bool = False,
+        *,
+        rotary: RotaryEmbedding,
+    ):
+        """Build the stack as fairseq does."""
+        self.rotary = rotary
+        super().__init__(cfg, dictionary, embed_tokens, no_encoder_attn=no_encoder_attn)
+        # set by the model, which knows the task
+        self.returns_attention = False
+        self.left_pad_target = True
+        use_own_parts(self, "TransformerDecoder")
+
+    def build_decoder_layer(self, cfg: Any, no_encoder_attn: bool = False) -> nn.Module:
+        """Build one layer, with activation checkpointing and sharding as configured."""
+        return wrap(RotaryDecoderLayer(cfg, no_encoder_attn, rotary=self.rotary), cfg)
+
+    def extract_features_scriptable(
+        self,
+        prev_output_tokens: Tensor,
+        encoder_out: dict[str, Any] | None,
+        incremental_state: dict[str, Any] | None = None,
+        full_context_alignment: bool = False,
+        alignment_layer: int | None = None,
+        alignment_heads: int | None = None,
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Give what is projected to the vocabulary.
+
+        Args:
+            prev_output_tokens: (B, T).
+            encoder_out: what the encoder returned, of B or N sentences.
+            incremental_state: fairseq's cache for stepwise decoding; only the last token is looked at.
+            full_context_alignment: let every token attend to all.
+            alignment_layer: whose attention to the source is returned (the last).
+            alignment_heads: how many of its heads count (all).
+
+        Returns: features (B, T, E), and a dictionary: `attn` [(B, T, S)], averaged over heads, or [None] unless asked
+            for: by `alignment_layer`, `--print-alignment` or `--load-alignments`; `inner_states`, each (T, B, E).
+        """
+        source = _first(encoder_out, "encoder_out")
+        source_padding = _first(encoder_out, "encoder_padding_mask")
+        asked = self.returns_attention or alignment_layer is not None or self._prints_alignment()
+        aligned = self.num_layers - 1 if alignment_layer is None else alignment_layer
+        if incremental_state is not None:
+            prev_output_tokens = prev_output_tokens[:, -1:]
+        # (B, T, E) -> (T, B, E)
+        x = self._embed(prev_output_tokens).transpose(0, 1)
+        causal = incremental_state is None and not full_context_alignment
+        padding = self._padding(prev_output_tokens, causal=causal)
+        attention: Tensor | None = None
+        states = [x]
+        for index, layer in enumerate(self.layers):
+            need_attention = asked and index == aligned
+            x, weights, _ = layer(
+                x,
+                source,
+                source_padding,
+                incremental_state,
+                self_attn_mask=CAUSAL if causal else None,
+                self_attn_padding_mask=padding,
+                need_attn=need_attention,
+                need_head_weights=need_attention,
+            )
+            states.append(x)
+            if need_attention and weights is not None:
+                # (H, B, T, S) -> (B, T, S)
+                attention = weights[:alignment_heads].float().mean(dim=0).to(x)
+        if self.layer_norm is not None:
+            x = self.layer_norm(x)
+        x = x.transpose(0, 1)
+        if self.project_out_dim is not None:
+            x = self.project_out_dim(x)
+        return x, {"attn": [attention], "inner_states": states}
+
+    def _embed(self, tokens: Tensor) -> Tensor:
+        x = self.embed_scale * self.embed_tokens(tokens.contiguous())
+        for module in (self.quant_noise, self.project_in_dim, self.layernorm_embedding):
+            if module is not None:
+                x = module(x)
+        return self.dropout_module(x)
+
+    def _padding(self, tokens: Tensor, *, causal: bool) -> Tensor | None:
+        """Tell which tokens are padding that a later token could attend to, or None when none is."""
+        padding = tokens.eq(self.padding_idx)
+        if causal and tokens.device.type != "cpu":
+            # the host would wait for a GPU to know; step by step it waits in any case
+            return padding if self.left_pad_target else None
+        # with padding on the right only, no token comes after it
+        return padding if (padding[:, :1] if causal else padding).any() else None
+
+    def _prints_alignment(self) -> bool:
+        # what fairseq-generate sets in every layer
+        return not self.training and any(getattr(layer, "need_attn", False) for layer in self.layers)
+
+    def upgrade_state_dict_named(self, state_dict: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+        """Load a stock `transformer` checkpoint: its absolute positions are dropped."""
+        drop_absolute_positions(state_dict, name)
+        return super().upgrade_state_dict_named(state_dict, name)
+
+
+def _first(encoder_out: dict[str, Any] | None, name: str) -> Tensor | None:
+    found = encoder_out[name] if encoder_out else []
+    return found[0] if found else None

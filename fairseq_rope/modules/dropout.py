@@ -1,0 +1,42 @@
+"""Dropout with masks that cost little on the CPU."""
+
+from typing import Any
+
+import torch
+from fairseq.modules import FairseqDropout
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+_LEVELS = 1 << 16  # of the 16 random bits that an element is kept or dropped by
+
+
+class Dropout(FairseqDropout):
+    """fairseq's dropout; on the CPU an element costs 16 random bits and not a sample of Bernoulli's distribution.
+
+    `p` is then rounded to a multiple of 2^-16, and what is kept is scaled by the rounded one: means are kept exactly.
+    """
+
+    def forward(self, x: Tensor, inplace: bool = False) -> Tensor:
+        """Drop elements of `x`, of any shape, when training or told to in inference."""
+        kept = round((1 - self.p) * _LEVELS)
+        active = self.p > 0 and (self.training or self.apply_during_inference)
+        if not active or x.device.type != "cpu" or kept == 0:
+            return super().forward(x, inplace)
+        return _Dropout.apply(x, kept)
+
+
+class _Dropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, kept: int) -> Tensor:
+        # four elements share a random number of 64 bits; from torch's generator, so seeds and recomputation hold
+        random = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        mask = (random.view(torch.int16)[: x.numel()] < kept - _LEVELS // 2).view(x.shape)
+        ctx.save_for_backward(mask)
+        ctx.scale = _LEVELS / kept
+        return (x * mask).mul_(ctx.scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        (mask,) = ctx.saved_tensors
+        return (grad * mask).mul_(ctx.scale), None

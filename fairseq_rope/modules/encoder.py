@@ -1,0 +1,118 @@
+"""The encoder: a stack of rotary layers without absolute positions.
+
+Axes: N sentences, S source length, E model size.
+"""
+
+from typing import Any
+
+import torch
+from fairseq.models.transformer import TransformerEncoderBase
+from torch import Tensor, nn
+
+from fairseq_rope.modules.cross_attention import sentence_rows
+from fairseq_rope.modules.layers import (
+    FAST_PATH_PARAMETERS,
+    RotaryEncoderLayer,
+    drop_absolute_positions,
+    use_own_parts,
+    wrap,
+)
+from fairseq_rope.modules.rotary import RotaryEmbedding
+
+EncoderOut = dict[str, list[Any]]
+# of the encoder's output -> which axis counts sentences
+_SENTENCE_AXES = {
+    "encoder_out": 1,
+    "encoder_padding_mask": 0,
+    "encoder_embedding": 0,
+    "encoder_states": 1,
+    "src_tokens": 0,
+    "src_lengths": 0,
+}
+
+
+class RotaryEncoder(TransformerEncoderBase):
+    """fairseq's encoder made of rotary layers, without absolute positions."""
+
+    def __init__(self, cfg: Any, dictionary: Any, embed_tokens: nn.Module, *, rotary: RotaryEmbedding):
+        """Build the stack as fairseq does."""
+        self.rotary = rotary
+        super().__init__(cfg, dictionary, embed_tokens)
+        self.beam_size = 1
+        use_own_parts(self, "TransformerEncoder")
+
+    def build_encoder_layer(self, cfg: Any) -> nn.Module:
+        """Build one layer, with activation checkpointing and sharding as configured."""
+        return wrap(RotaryEncoderLayer(cfg, rotary=self.rotary, return_fc=self.return_fc), cfg)
+
+    def forward_scriptable(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor | None = None,
+        return_all_hiddens: bool = False,
+        token_embeddings: Tensor | None = None,
+    ) -> dict[str, Any]:
+        """Encode sentences; without a look at the tokens, for which the host would wait for a GPU.
+
+        Args:
+            src_tokens: (N, S).
+            src_lengths: not needed.
+            return_all_hiddens: return the input of the first layer and the output of each, too.
+            token_embeddings: (N, S, E) in the place of those of the tokens.
+
+        Returns: fairseq's dictionary: `encoder_out` [(S, N, E)], `encoder_padding_mask` [(N, S)], ...
+        """
+        padding = src_tokens.eq(self.padding_idx)
+        x, embedding = self.forward_embedding(src_tokens, token_embeddings)
+        # (N, S, E) -> (S, N, E)
+        x = x.masked_fill(padding[..., None], 0).transpose(0, 1)
+        # a mask that hides nothing costs a slower kernel; on the CPU it costs nothing to know
+        mask = padding if padding.device.type != "cpu" or padding.any() else None
+        states, results = [x], []
+        for layer in self.layers:
+            output = layer(x, encoder_padding_mask=mask)
+            x, result = output if isinstance(output, tuple) else (output, None)
+            states.append(x)
+            results.append(result)
+        if self.layer_norm is not None:
+            x = self.layer_norm(x)
+        return {
+            "encoder_out": [x],
+            "encoder_padding_mask": [padding],
+            "encoder_embedding": [embedding],
+            "encoder_states": states if return_all_hiddens else [],
+            "fc_results": results if return_all_hiddens else [],
+            "src_tokens": [],
+            "src_lengths": [(~padding).sum(dim=1, keepdim=True, dtype=torch.int32)],
+        }
+
+    def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
+        """Let the output follow the hypotheses.
+
+        After `set_beam_size` it keeps a row for each sentence, not for each hypothesis: the first order, which asks for
+        as many copies of each as the beam is wide, changes nothing, and later ones only where sentences leave.
+
+        Args:
+            encoder_out: what `forward` or this function returned.
+            new_order: for each hypothesis its index before; at first that of its sentence.
+        """
+        sentences = encoder_out["encoder_out"][0].size(1)
+        hypotheses = encoder_out.get("hypotheses", [None])[0]
+        if hypotheses is None and self.beam_size > 1 and new_order.numel() == sentences * self.beam_size:
+            return {**encoder_out, "hypotheses": [new_order.numel()]}
+        rows = new_order if hypotheses is None else sentence_rows(new_order, hypotheses, sentences)
+        if rows is None:
+            return encoder_out
+        reordered = {
+            name: [x.index_select(axis, rows) for x in encoder_out[name]] for name, axis in _SENTENCE_AXES.items()
+        }
+        return reordered if hypotheses is None else {**reordered, "hypotheses": [new_order.numel()]}
+
+    def upgrade_state_dict_named(self, state_dict: dict[str, Tensor], name: str) -> dict[str, Tensor]:
+        """Load stock `transformer` checkpoints of both fairseqs: absolute positions and 0.12.2's copies are dropped."""
+        drop_absolute_positions(state_dict, name)
+        # of all layers in the checkpoint, also those that --encoder-layers-to-keep prunes later
+        for key in [key for key in state_dict if key.startswith(f"{name}.layers.")]:
+            if key.rpartition(".")[2] in FAST_PATH_PARAMETERS:
+                del state_dict[key]
+        return super().upgrade_state_dict_named(state_dict, name)

@@ -1,0 +1,76 @@
+"""Linear layers whose float32 products go through oneDNN on the CPU.
+
+torch calls MKL for them, which on AMD's processors runs at less than half of what oneDNN reaches.
+`torch.set_float32_matmul_precision("medium")` would change that for everything in the process, and compute in bfloat16
+on processors with AMX. Here it is these layers alone, in full float32 unless that setting says otherwise.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+# private to torch, which uses it in compiled models: without it, or without oneDNN, all is as in nn.Linear
+_linear: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
+
+
+class Linear(nn.Linear):
+    """`nn.Linear`, with the same numbers up to rounding."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Project `x` (..., in) to (..., out)."""
+        return linear(x, self.weight, self.bias)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Give x W^T + b as `F.linear` does.
+
+    Args:
+        x: (..., in).
+        weight: (out, in).
+        bias: (out,) or None.
+
+    Returns: (..., out).
+    """
+    if _linear is None or not _is_for_onednn(x, weight):
+        return F.linear(x, weight, bias)
+    if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
+        return _Linear.apply(x, weight, bias)
+    return _product(x, weight, bias)
+
+
+def _is_for_onednn(x: Tensor, weight: Tensor) -> bool:
+    return (
+        x.device.type == "cpu"
+        and x.dtype == weight.dtype == torch.float32
+        and x.numel() > 0
+        and torch.backends.mkldnn.enabled
+        and not torch.is_autocast_enabled("cpu")
+        and not torch.jit.is_tracing()
+    )
+
+
+def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    return _linear(x, weight, bias, "none", [], "")  # the last three: no function fused behind it
+
+
+class _Linear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        return _product(x, weight, bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        # (..., out) -> (N, out), and as (..., in) -> (N, in)
+        rows, grad_rows = x.flatten(0, -2), grad.flatten(0, -2)
+        needs_x, needs_weight, needs_bias = ctx.needs_input_grad
+        return (
+            _product(grad_rows, weight.T).view(x.shape) if needs_x else None,
+            _product(grad_rows.T, rows.T) if needs_weight else None,
+            grad_rows.sum(dim=0) if needs_bias else None,
+        )

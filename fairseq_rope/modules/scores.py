@@ -1,0 +1,76 @@
+"""Attention over given queries, keys and values, and the masks of its scores.
+
+Axes: B batch, H heads, T query length, S key length, D head size.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+# an attn_mask that stands for causality: T = S and no key after its query; no mask is made where the kernel needs none
+CAUSAL = torch.empty(0)
+
+
+def attend(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    *,
+    attn_mask: Tensor | None,
+    key_padding_mask: Tensor | None,
+    dropout: nn.Module,
+    need_weights: bool,
+) -> tuple[Tensor, Tensor | None]:
+    """Give softmax(q k^T / sqrt(D) + masks) v.
+
+    Args:
+        q: (B, H, T, D).
+        k: (B, H, S, D).
+        v: (B, H, S, D).
+        attn_mask: (T, S), added to the scores, or true where a key is hidden; or CAUSAL.
+        key_padding_mask: (B, S), true at padding.
+        dropout: a FairseqDropout, for the probabilities.
+        need_weights: return the probabilities before dropout, (B, H, T, S).
+
+    Returns: (B, H, T, D), and the probabilities or None.
+    """
+    if need_weights:
+        return _attend_with_weights(q, k, v, _bias(attn_mask, key_padding_mask, q), dropout)
+    p = dropout.p if dropout.training or dropout.apply_during_inference else 0.0
+    if attn_mask is not None and attn_mask.numel() == 0 and key_padding_mask is None:
+        return F.scaled_dot_product_attention(q, k, v, None, p, is_causal=True), None
+    return F.scaled_dot_product_attention(q, k, v, _bias(attn_mask, key_padding_mask, q), p), None
+
+
+def _attend_with_weights(
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: nn.Module
+) -> tuple[Tensor, Tensor]:
+    # (B, H, T, D), (B, H, S, D) -> (B, H, T, S)
+    scores = (q * q.size(-1) ** -0.5) @ k.transpose(-2, -1)
+    if bias is not None:
+        scores = scores + bias
+    weights = scores.softmax(dim=-1, dtype=torch.promote_types(q.dtype, torch.float32)).type_as(q)
+    return dropout(weights) @ v, weights
+
+
+def _bias(attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor) -> Tensor | None:
+    """Join both masks into what is added to the scores: broadcastable to (B, H, T, S), in the type of `q`.
+
+    Hidden keys get a finite value far below any score: with -inf a row without a visible key would be NaN.
+    """
+    if attn_mask is None and key_padding_mask is None:
+        return None
+    hidden = torch.finfo(q.dtype).min / 2
+    bias = None
+    if attn_mask is not None:
+        if attn_mask.numel() == 0:
+            attn_mask = q.new_ones(q.size(2), q.size(2), dtype=torch.bool).triu_(1)
+        if attn_mask.dtype == torch.bool:
+            attn_mask = torch.zeros_like(attn_mask, dtype=q.dtype).masked_fill_(attn_mask, hidden)
+        # (T, S) -> (1, 1, T, S)
+        bias = attn_mask.to(q.dtype).clamp(min=hidden)[None, None]
+    if key_padding_mask is not None:
+        # (B, S) -> (B, 1, 1, S)
+        padding = key_padding_mask.bool()[:, None, None]
+        bias = (padding.new_zeros((), dtype=q.dtype) if bias is None else bias).masked_fill(padding, hidden)
+    return bias
