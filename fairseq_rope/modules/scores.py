@@ -5,7 +5,8 @@ Axes: B batch, H heads, T query length, S key length, D head size.
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from fairseq.modules import FairseqDropout
+from torch import Tensor
 
 # an attn_mask that stands for causality: T = S and no key after its query; no mask is made where the kernel needs none
 CAUSAL = torch.empty(0)
@@ -18,7 +19,7 @@ def attend(
     *,
     attn_mask: Tensor | None,
     key_padding_mask: Tensor | None,
-    dropout: nn.Module,
+    dropout: FairseqDropout,
     need_weights: bool,
 ) -> tuple[Tensor, Tensor | None]:
     """Give softmax(q k^T / sqrt(D) + masks) v.
@@ -29,21 +30,21 @@ def attend(
         v: (B, H, S, D).
         attn_mask: (T, S), added to the scores, or true where a key is hidden; or CAUSAL.
         key_padding_mask: (B, S), true at padding.
-        dropout: a FairseqDropout, for the probabilities.
+        dropout: for the probabilities.
         need_weights: return the probabilities before dropout, (B, H, T, S).
 
     Returns: (B, H, T, D), and the probabilities or None.
     """
     if need_weights:
         return _attend_with_weights(q, k, v, _bias(attn_mask, key_padding_mask, q), dropout)
-    p = dropout.p if dropout.training or dropout.apply_during_inference else 0.0
+    p = float(dropout.p) if dropout.training or dropout.apply_during_inference else 0.0
     if attn_mask is not None and attn_mask.numel() == 0 and key_padding_mask is None:
         return F.scaled_dot_product_attention(q, k, v, None, p, is_causal=True), None
     return F.scaled_dot_product_attention(q, k, v, _bias(attn_mask, key_padding_mask, q), p), None
 
 
 def _attend_with_weights(
-    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: nn.Module
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: FairseqDropout
 ) -> tuple[Tensor, Tensor]:
     # (B, H, T, D), (B, H, S, D) -> (B, H, T, S)
     scores = (q * q.size(-1) ** -0.5) @ k.transpose(-2, -1)

@@ -12,7 +12,7 @@ _FIRST_CAPACITY = 32  # tokens
 class StepCache:
     """Grows by the tokens of each step; a new order of the hypotheses waits for the next step's one copy.
 
-    Two pairs of buffers, (capacity, B, H * D) for keys and values each, take turns: what is reordered is copied from
+    No gradient flows through it. Two pairs of buffers, (capacity, B, H * D) for keys and values each, take turns: what is reordered is copied from
     one to the other.
     """
 
@@ -27,6 +27,7 @@ class StepCache:
         """Let hypothesis `order[i]` become the i-th; there may be fewer or more of them than before."""
         self._order = order if self._order is None else self._order.index_select(0, order)
 
+    @torch.no_grad()
     def append(self, k: Tensor, v: Tensor, padding: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
         """Add a step's keys and values, (B, H, T, D), and padding, (B, T).
 

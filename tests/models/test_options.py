@@ -121,9 +121,12 @@ def test_a_bad_option_stops_the_build(options, message):
     assert str(error.value) == message
 
 
-@pytest.mark.parametrize("options", [{}, dict(alignment_layer=0), dict(alignment_layer=1, alignment_heads=2)], ids=str)
+@pytest.mark.parametrize(
+    "options", [dict(alignment_layer=0), dict(alignment_layer=1), dict(alignment_layer=1, alignment_heads=2)], ids=str
+)
 def test_attention_to_the_source_is_returned_on_request(options):
     batch = sample()
+    assert small()(**batch["net_input"])[1]["attn"] == [None]
     attention = small()(**batch["net_input"], **options)[1]["attn"][0]
     source, target = batch["net_input"]["src_tokens"], batch["target"]
     assert attention.shape == (*target.shape, source.size(1))

