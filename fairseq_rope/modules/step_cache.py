@@ -12,8 +12,8 @@ _FIRST_CAPACITY = 32  # tokens
 class StepCache:
     """Grows by the tokens of each step; a new order of the hypotheses waits for the next step's one copy.
 
-    No gradient flows through it. Two pairs of buffers, (capacity, B, H * D) for keys and values each, take turns: what is reordered is copied from
-    one to the other.
+    No gradient flows through it. Two pairs of buffers, (capacity, B, H * D) for keys and values each, take turns:
+    what is reordered is copied from one to the other.
     """
 
     def __init__(self) -> None:
