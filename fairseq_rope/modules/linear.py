@@ -42,8 +42,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _is_for_onednn(x: Tensor, weight: Tensor) -> bool:
-    is_float32 = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32 and x.numel() > 0
-    return is_float32 and bool(torch.backends.mkldnn.enabled) and not torch.is_autocast_enabled("cpu")
+    is_float32 = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
+    has_rows = x.dim() > 1 and x.numel() > 0
+    return is_float32 and has_rows and bool(torch.backends.mkldnn.enabled) and not torch.is_autocast_enabled("cpu")
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -1,0 +1,79 @@
+"""The linear layer through oneDNN: nn.Linear's numbers, gradients and types."""
+
+import pytest
+import torch
+from torch import nn
+
+from fairseq_rope.modules import linear as module
+from fairseq_rope.modules.linear import Linear, linear
+
+SHAPES = {"matrix": (7, 12), "batch": (3, 5, 12), "one row": (1, 12), "vector": (12,), "no rows": (0, 12)}
+# of results of some 10, float32
+NEAR = dict(atol=2e-5, rtol=1e-5)
+
+
+def twins(bias: bool = True) -> tuple[Linear, nn.Linear]:
+    torch.manual_seed(1)
+    ours, stock = Linear(12, 20, bias=bias), nn.Linear(12, 20, bias=bias)
+    stock.load_state_dict(ours.state_dict())
+    return ours, stock
+
+
+@pytest.mark.parametrize("transposed", [False, True], ids=["rows in order", "transposed"])
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_output_and_gradients_are_those_of_torchs_linear(shape: tuple[int, ...], bias: bool, transposed: bool):
+    results = []
+    for layer in twins(bias):
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(2)).requires_grad_()
+        y = layer(x.transpose(0, 1) if transposed and x.dim() == 3 else x)
+        y.pow(2).sum().backward()
+        results.append([y, x.grad, *(parameter.grad for parameter in layer.parameters())])
+    for actual, expected in zip(*results, strict=True):
+        assert actual.shape == expected.shape
+        torch.testing.assert_close(actual, expected, **NEAR)
+
+
+def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
+    calls, product = [], module._linear
+    if product is None:
+        pytest.skip("this torch has no oneDNN")
+    monkeypatch.setattr(module, "_linear", lambda *arguments: calls.append(1) or product(*arguments))
+    x = torch.randn(7, 12, requires_grad=True)
+    twins()[0](x).sum().backward()
+    assert len(calls) == 3  # one forward, two backward
+    with torch.backends.mkldnn.flags(enabled=False):
+        twins()[0](x)
+    assert len(calls) == 3
+
+
+def test_a_torch_without_the_product_is_served(monkeypatch: pytest.MonkeyPatch):
+    ours, stock = twins()
+    monkeypatch.setattr(module, "_linear", None)
+    x = torch.randn(7, 12)
+    assert torch.equal(ours(x), stock(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16], ids=str)
+def test_other_types_are_torchs(dtype: torch.dtype):
+    ours, stock = (layer.to(dtype) for layer in twins())
+    x = torch.randn(7, 12, dtype=dtype)
+    assert torch.equal(ours(x), stock(x))
+
+
+def test_the_error_is_that_of_float32():
+    torch.manual_seed(1)
+    x, weight = torch.randn(64, 512), torch.randn(300, 512)
+    exact = x.double() @ weight.double().T
+    assert (linear(x, weight, None) - exact).abs().max() / exact.abs().max() < 2e-6
+
+
+def test_no_setting_of_the_process_is_changed():
+    before = torch.get_float32_matmul_precision(), torch.backends.mkldnn.matmul.fp32_precision
+    twins()[0](torch.randn(7, 12, requires_grad=True)).sum().backward()
+    assert (torch.get_float32_matmul_precision(), torch.backends.mkldnn.matmul.fp32_precision) == before
+
+
+def test_autocast_gives_its_type():
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert twins()[0](torch.randn(7, 12)).dtype == torch.bfloat16
