@@ -35,12 +35,12 @@ def rotate_interleaved(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
     Returns: (..., T, R) in the wider of the types of `x` and the table; norms are kept.
     """
-    x = x.to(torch.promote_types(x.dtype, cos.dtype))
+    x = x.to(torch.promote_types(x.dtype, torch.float32))
     if x.stride(-1) != 1 or x.storage_offset() % 2 or any(stride % 2 for stride in x.stride()[:-1]):
         x = x.contiguous()  # or pairs do not lie as complex numbers do
     # (..., T, R) -> (..., T, R/2); a pair turns as a complex number times e^(i angle): one pass over memory
     pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
-    return torch.view_as_real(pairs * torch.complex(cos, sin)).flatten(-2)
+    return torch.view_as_real(pairs * torch.complex(cos.to(x.dtype), sin.to(x.dtype))).flatten(-2)
 
 
 def rotate_half(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
