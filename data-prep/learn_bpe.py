@@ -22,7 +22,6 @@ from tokenizers.trainers import BpeTrainer
 
 LINES_AT_ONCE = 1000
 END_OF_WORD = "</w>"
-ALPHABET = 1000  # characters, at a word's end and elsewhere, that a text is first supposed to have
 
 
 def learn(files: list[Path], merges: int) -> list[tuple[str, str]]:
@@ -31,23 +30,21 @@ def learn(files: list[Path], merges: int) -> list[tuple[str, str]]:
     Raises:
         DataError: a file cannot be read, has no text or isn't UTF-8.
     """
-    alphabet = ALPHABET
-    while True:
-        trainer = BpeTrainer(
-            vocab_size=merges + alphabet,
-            min_frequency=2,
-            end_of_word_suffix=END_OF_WORD,
-            show_progress=sys.stderr.isatty(),
-            special_tokens=[],
-        )
-        tokenizer = Tokenizer(BPE(end_of_word_suffix=END_OF_WORD))
-        tokenizer.pre_tokenizer = WhitespaceSplit()
-        tokenizer.train_from_iterator(blocks(files), trainer)
-        found = [(first, second) for first, second in json.loads(tokenizer.to_str())["model"]["merges"]]
-        size = tokenizer.get_vocab_size()
-        if len(found) >= merges or size < merges + alphabet:
-            return found[:merges]
-        alphabet = size - len(found)  # the vocabulary was full before the merges were found
+    # named beforehand in their order: the trainer would number what ends words in another order each time, and takes
+    # pairs that are equally frequent by their numbers
+    alphabet = sorted({character for block in blocks(files) for character in set().union(*block)} - set(" "))
+    symbols = [*alphabet, *(character + END_OF_WORD for character in alphabet)]
+    trainer = BpeTrainer(
+        vocab_size=len(symbols) + merges,
+        min_frequency=2,
+        end_of_word_suffix=END_OF_WORD,
+        special_tokens=symbols,
+        show_progress=sys.stderr.isatty(),
+    )
+    tokenizer = Tokenizer(BPE(end_of_word_suffix=END_OF_WORD))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    tokenizer.train_from_iterator(blocks(files), trainer)
+    return [(first, second) for first, second in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 
 def blocks(files: list[Path]) -> Iterator[list[str]]:

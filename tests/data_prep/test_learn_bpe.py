@@ -1,6 +1,8 @@
 """data-prep/learn_bpe.py: Sennrich et al.'s merges, in subword-nmt's form."""
 
 import io
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +13,7 @@ from subword_nmt.learn_bpe import learn_bpe
 
 from tests.data_prep.program import Done, run_program
 from tests.tools.corpora import sentences
+from tests.trained import ROOT
 
 
 def write(folder: Path, **texts: list[str]) -> list[Path]:
@@ -74,8 +77,16 @@ def test_text_is_split_into_as_many_pieces_as_by_subword_nmts_own_merges(
     assert abs(ours - expected) <= 0.01 * expected
 
 
+def test_the_same_text_gives_the_same_merges_in_every_process(tmp_path: Path) -> None:
+    # few sentences: most pairs are as frequent as some other
+    command = [sys.executable, str(ROOT / "data-prep" / "learn_bpe.py"), "--merges", "200"]
+    command += map(str, write(tmp_path, text=sentences(40, seed=3)))
+    first, *others = (subprocess.run(command, capture_output=True, check=True).stdout for _ in range(3))
+    assert len(first.splitlines()) > 100 and all(other == first for other in others)
+
+
 def test_many_characters_leave_as_many_merges(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    # 3,000 characters, more than are supposed at first, each pair twice
+    # 3,000 characters, each pair twice
     lines = [f"{chr(0x4E00 + i)}{chr(0x4E01 + i)}" for i in range(0, 3000, 2)] * 2
     assert len(pairs(learn(monkeypatch, 1400, write(tmp_path, text=lines)).stdout.decode())) == 1400
 
