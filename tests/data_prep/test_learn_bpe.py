@@ -1,6 +1,8 @@
 """data-prep/learn_bpe.py: Sennrich et al.'s merges, in subword-nmt's form."""
 
 import io
+import os
+import random
 import subprocess
 import sys
 from collections import Counter
@@ -78,11 +80,14 @@ def test_text_is_split_into_as_many_pieces_as_by_subword_nmts_own_merges(
 
 
 def test_the_same_text_gives_the_same_merges_in_every_process(tmp_path: Path) -> None:
-    # few sentences: most pairs are as frequent as some other
-    command = [sys.executable, str(ROOT / "data-prep" / "learn_bpe.py"), "--merges", "200"]
-    command += map(str, write(tmp_path, text=sentences(40, seed=3)))
-    first, *others = (subprocess.run(command, capture_output=True, check=True).stdout for _ in range(3))
-    assert len(first.splitlines()) > 100 and all(other == first for other in others)
+    # words of random letters: most pairs are as frequent as some other
+    dice = random.Random(1)
+    lines = [" ".join("".join(dice.choices("abcdefghijklmnopqrst", k=5)) for _ in range(20)) for _ in range(300)]
+    command = [sys.executable, str(ROOT / "data-prep" / "learn_bpe.py"), "--merges", "300"]
+    command += map(str, write(tmp_path, text=lines))
+    several = {**os.environ, "RAYON_NUM_THREADS": "4"}  # whose results are joined in any order
+    runs = [subprocess.run(command, capture_output=True, check=True, env=several).stdout for _ in range(5)]
+    assert len(runs[0].splitlines()) == 301 and len(set(runs)) == 1
 
 
 def test_many_characters_leave_as_many_merges(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
