@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.test_recipes import environment
+from tests.recipes.environment import environment
 from tests.trained import ROOT
 
 CONF = """# Models that learn nothing in no time.

@@ -1,4 +1,4 @@
-"""The shell that every recipe shares: steps, the choice of a Python, and the environment with its stamp."""
+"""scripts/env.sh: the choice of a Python, and the environment with its stamp."""
 
 import re
 import shutil
@@ -9,128 +9,10 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.recipes.shell import Shell
+from tests.trained import ROOT
+
 SCRIPTS = [ROOT / "scripts" / "test.sh", ROOT / ".ci" / "run"]
-
-# Answers as a Python would: its version is that in its file name or $STUB_VERSION. Records how it is called.
-# `- VERSION` is the probe of python_fits, `- ROOT URL` that of env_stamp; the real ones have tests of their own.
-STUB = """#!{bash}
-echo "${{0##*/}} $*" >>"$RECORD"
-version=${{STUB_VERSION:-3.11}}
-[[ $0 != */python3.* ]] || version=${{0##*/python}}
-case "$#:$1 $2" in
-  "2:- "*) [[ $version == 3.1[0-3] && $version == "${{2:-$version}}" && -e $STUB_INCLUDE/Python.h ]] ;;
-  "3:- "*) {{ echo "$version $2 $3" && cat "$2/setup.py" "$2/constraints.txt"; }} | cksum ;;
-  *":-m venv") mkdir -p "$3/bin" "$3/site" && cp "$0" "$3/bin/python" ;;
-  *":-m pip") [[ "$*" != *"${{STUB_FAILS_AT:-nothing}}"* ]] ;;
-  *get_path*) echo "${{0%/*}}/../site" ;;
-  *version_info*) echo "$version" ;;
-esac
-"""
-TOOLS = "awk basename cat cksum cp date dirname env find flock grep ls mkdir mv rm sed test"
-
-
-class Shell:
-    """Bash with lib.sh of a copied project, a PATH of stubs, and a record of what they were called with."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.project = folder / "a project"
-        (self.project / "scripts").mkdir(parents=True)
-        for name in ("lib.sh", "env.sh"):
-            shutil.copy(ROOT / "scripts" / name, self.project / "scripts")
-        for name in ("setup.py", "constraints.txt"):
-            (self.project / name).write_text(name)
-        self.bin, self.record = folder / "bin", folder / "record"
-        self.bin.mkdir()
-        (folder / "include").mkdir()
-        (folder / "include" / "Python.h").touch()
-        for tool in TOOLS.split():
-            if found := shutil.which(tool):
-                (self.bin / tool).symlink_to(found)
-        self.stub("g++")
-
-    def stub(self, name: str) -> Path:
-        """Put a stub named `name` on the PATH."""
-        path = self.bin / name
-        path.write_text(STUB.format(bash=shutil.which("bash")))
-        path.chmod(0o755)
-        return path
-
-    def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run `script` after `source lib.sh`, with nothing of the outer environment."""
-        environment = {
-            "PATH": str(self.bin),
-            "HOME": str(self.folder),
-            "RECORD": str(self.record),
-            "STUB_INCLUDE": str(self.folder / "include"),
-            **variables,
-        }
-        return subprocess.run(
-            [shutil.which("bash") or "bash", "-c", f"set -euo pipefail; source scripts/lib.sh; {script}"],
-            cwd=self.project,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-
-    def calls(self, word: str) -> list[str]:
-        """The recorded calls that contain `word`, and forget all of them."""
-        lines = self.record.read_text().splitlines() if self.record.exists() else []
-        self.record.unlink(missing_ok=True)
-        return [line for line in lines if word in line]
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    return Shell(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("before", "part", "command", "status", "after"),
-    [
-        (None, None, "echo new", 0, "new\n"),
-        ("", None, "echo new", 0, "new\n"),
-        (None, "half of an interrupted", "echo new", 0, "new\n"),
-        ("old\n", None, "echo new", 0, "old\n"),
-        ("old\n", None, "false", 0, "old\n"),
-        (None, None, "bash -c 'echo half; exit 7'", 7, None),
-        (None, None, "fails_inside", 1, None),
-        (None, None, "true", 1, None),
-    ],
-)
-def test_a_step_is_skipped_or_complete_or_absent(
-    shell: Shell, before: str | None, part: str | None, command: str, status: int, after: str | None
-) -> None:
-    out = shell.project / "work dir" / "out.txt"
-    out.parent.mkdir()
-    (shell.bin / "bash").symlink_to(shutil.which("bash") or "bash")
-    for path, text in ((out, before), (Path(f"{out}.part"), part)):
-        if text is not None:
-            path.write_text(text)
-    result = shell.run(f"fails_inside() {{ echo half; false; echo more; }}; step '{out}' {command}; echo after")
-    assert result.returncode == status, result.stderr
-    assert (out.read_text() if out.exists() else None) == after
-    assert ("after" in result.stdout) == (status == 0)
-
-
-def test_a_step_makes_the_folder_of_its_output_and_logs_its_command(shell: Shell) -> None:
-    result = shell.run("step deep/er/out echo one two")
-    assert (shell.project / "deep/er/out").read_text() == "one two\n"
-    assert re.search(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\] make deep/er/out: echo one two$", result.stderr, re.M)
-
-
-def test_a_step_that_prints_nothing_says_so(shell: Shell) -> None:
-    result = shell.run("step out true")
-    assert "error: out: the command printed nothing: true" in result.stderr
-
-
-def test_a_script_that_stops_says_where(shell: Shell) -> None:
-    result = shell.run("f() { false; }; f")
-    assert result.returncode == 1
-    assert "stopped at" in result.stderr and result.stderr.rstrip().endswith(": false")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.recipes.environment import environment
 from tests.recipes.mirror import LANGS, Pairs, make_archives, served
-from tests.recipes.test_recipes import environment
 from tests.trained import ROOT
 
 FETCH = """set -euo pipefail

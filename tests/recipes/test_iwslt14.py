@@ -6,7 +6,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from tests.recipes.test_recipes import environment
+from tests.recipes.environment import environment
 from tests.trained import ROOT
 
 TALKS = ("dev2010", "dev2012", "tst2010", "tst2011", "tst2012")

@@ -8,26 +8,16 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.recipes.environment import environment
 from tests.trained import ROOT, Trained
 
 PARTS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
-
-
-def environment(work: Path, **settings: str) -> dict[str, str]:
-    """This interpreter's environment for a recipe that works in `work`."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("MULTI30K", "PREPARED", "BASELINE"))
-    }
-    threads = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    return {**kept, **threads, "PATH": path, "FAIRSEQ_ROPE_ENV": "none", "WORK": str(work), **settings}
 
 
 def multi30k(work: Path, **settings: str) -> subprocess.CompletedProcess[str]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.recipes.environment import environment
 from tests.recipes.mirror import TEST, make_archives, served
-from tests.recipes.test_recipes import environment
 from tests.trained import ROOT
 
 CONF = """# The experiment with models that learn nothing in no time.

@@ -20,44 +20,7 @@ from torch import Tensor
 from fairseq_rope.tools import average, checkpoints
 from fairseq_rope.tools._common import ToolError
 from tests.conftest import SMALL, build_model, make_task
-
-Model = dict[str, Any]
-
-
-def fairseq_checkpoint(model: Model, *, updates: int = 40, epoch: int = 4, cfg: object = None) -> dict[str, Any]:
-    """All that fairseq 0.12's trainer writes."""
-    return {
-        "args": None,
-        "cfg": cfg or {"model": {"arch": "transformer_rope"}},
-        "model": model,
-        "criterion": None,
-        "optimizer_history": [
-            {
-                "criterion_name": "CrossEntropyCriterion",
-                "optimizer_name": "FairseqAdam",
-                "lr_scheduler_state": {"best": None},
-                "num_updates": updates,
-            }
-        ],
-        "task_state": {},
-        "extra_state": {
-            "metrics": {},
-            "previous_training_time": 1.5,
-            "train_iterator": {"epoch": epoch + 1, "iterations_in_epoch": 0, "shuffle": True},
-            "val_loss": 3.25,
-            "ema": {"w": torch.ones(3)},
-        },
-        "last_optimizer_state": {"state": {0: {"exp_avg": torch.ones(7)}}},
-    }
-
-
-def save(path: Path, model: Model, **settings: Any) -> Path:
-    torch.save(fairseq_checkpoint(model, **settings), path)
-    return path
-
-
-def save_all(folder: Path, models: list[Model]) -> list[Path]:
-    return [save(folder / f"checkpoint{i}.pt", model) for i, model in enumerate(models, start=1)]
+from tests.tools.checkpoint_files import Model, fairseq_checkpoint, save, save_all
 
 
 def averaged(paths: list[Path], output: Path) -> dict[str, Any]:
@@ -235,72 +198,6 @@ def test_models_that_differ_are_refused(model: Model, message: str, tmp_path: Pa
     with pytest.raises(ToolError, match=message):
         average.write_average([first, second], tmp_path / "out.pt")
     assert sorted(os.listdir(tmp_path)) == ["first.pt", "second.pt"]
-
-
-class Attack:
-    def __init__(self, mark: Path) -> None:
-        self.mark = mark
-
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
-        return os.system, (f"touch {self.mark}",)
-
-
-class Evaluation:
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
-        return eval, ("1",)
-
-
-def damage(path: Path, how: str) -> None:
-    data = path.read_bytes()
-    middle = data.index(torch.ones(500).numpy().tobytes()) + 100
-    changed = {
-        "truncated": data[: len(data) // 2],
-        "cut at the end": data[:-1],
-        "empty": b"",
-        "text": b"not a checkpoint\n",
-        "one bit": data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :],
-    }
-    path.write_bytes(changed[how])
-
-
-# torch's old format has no checksums: a changed bit can't be seen there
-@pytest.mark.parametrize(
-    ("how", "old_format"),
-    [("one bit", False)]
-    + [(how, old) for how in ("truncated", "cut at the end", "empty", "text") for old in (False, True)],
-)
-def test_a_damaged_file_is_named(how: str, old_format: bool, tmp_path: Path) -> None:
-    paths = save_all(tmp_path, [{"w": torch.ones(500)}] * 2)
-    state = fairseq_checkpoint({"w": torch.ones(500)})
-    torch.save(state, paths[1], _use_new_zipfile_serialization=not old_format)
-    damage(paths[1], how)
-    with pytest.raises(ToolError, match=r"cannot load .*checkpoint2.pt: it is (truncated, )?corrupt") as caught:
-        average.write_average(paths, tmp_path / "out.pt")
-    assert "\n" not in str(caught.value)
-    assert sorted(os.listdir(tmp_path)) == ["checkpoint1.pt", "checkpoint2.pt"]
-
-
-def test_the_format_of_old_torch_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "old.pt"
-    torch.save(fairseq_checkpoint({"w": torch.ones(3)}), path, _use_new_zipfile_serialization=False)
-    assert averaged([path, path], tmp_path / "out.pt")["model"]["w"].tolist() == [1.0] * 3
-
-
-@pytest.mark.parametrize("state", [[1, 2], {"weights": {}}, {"model": torch.ones(1)}], ids=["list", "keys", "tensor"])
-def test_another_file_of_torch_is_no_checkpoint(state: object, tmp_path: Path) -> None:
-    torch.save(state, tmp_path / "other.pt")
-    with pytest.raises(ToolError, match=r"other.pt: it is not a checkpoint of fairseq"):
-        average.write_average([tmp_path / "other.pt"], tmp_path / "out.pt")
-
-
-def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Path) -> None:
-    mark = tmp_path / "attacked"
-    for evil, name in (Attack(mark), r"\w+\.system"), (Evaluation(), "eval"):
-        state = {**fairseq_checkpoint({"w": torch.ones(2)}), "task_state": evil}
-        torch.save(state, tmp_path / "evil.pt")
-        with pytest.raises(ToolError, match=rf"evil.pt: it wants to run {name}, which a checkpoint never needs"):
-            average.write_average([tmp_path / "evil.pt"], tmp_path / "out.pt")
-        assert os.listdir(tmp_path) == ["evil.pt"]
 
 
 @pytest.mark.parametrize("link", [os.link, os.symlink, None])

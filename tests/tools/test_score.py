@@ -1,6 +1,5 @@
 """`score`: fairseq's own scorer and sacreBLEU are the oracles; files that can't be trusted are refused."""
 
-import gzip
 import json
 import subprocess
 import sys
@@ -19,21 +18,7 @@ from fairseq_rope.tools.generate_log import parse_generate_log
 from fairseq_rope.tools.metrics import fairseq_bleu
 from fairseq_rope.tools.report import Report, score
 from fairseq_rope.tools.textfile import Text, read_lines
-
-HYPS = [
-    "der Mann sieht den klein@@ en Hund , den er gest@@ ern kauf@@ te .",
-    "&quot; ich bin m\u00fcde &quot; , sagt die Frau .",
-    "wir fahren morgen mit dem Zug nach M\u00fcn@@ chen @-@ S\u00fcd .",
-    "",
-    "das ist &apos;s &amp; mehr <unk> nicht .",
-]
-REFS = [
-    "der Mann sieht den klein@@ en Hund , den er gest@@ ern gekauft hat .",
-    "&quot; ich bin sehr m\u00fcde &quot; , sagt die alte Frau .",
-    "wir fahren morgen mit dem Zug nach M\u00fcn@@ chen @-@ S\u00fcd .",
-    "nichts",
-    "das ist &apos;s &amp; mehr <<unk>> ist nicht .",
-]
+from tests.tools.generate_logs import HYPS, REFS, log_lines, write
 
 
 def fairseq_line(hyps: list[str], refs: list[str]) -> str:
@@ -42,24 +27,6 @@ def fairseq_line(hyps: list[str], refs: list[str]) -> str:
     precisions = "/".join(f"{precision:.1f}" for precision in bleu.precisions)
     lengths = f"ratio={bleu.sys_len / bleu.ref_len:.3f}, syslen={bleu.sys_len}, reflen={bleu.ref_len}"
     return f"BLEU4 = {bleu.score:.2f}, {precisions} (BP={bleu.bp:.3f}, {lengths})"
-
-
-def log_lines(
-    hyps: list[str], refs: list[str], *, decoded: list[str] | None = None, last: str | None = None, others: int = 0
-) -> list[str]:
-    """A fairseq-generate log in the order of the longest sentence first, with `others` more hypotheses each."""
-    lines = ["2024-01-01 00:00:00 | INFO | fairseq_cli.generate | loading model(s) from checkpoint_best.pt"]
-    for i in sorted(range(len(hyps)), key=lambda i: -len(refs[i])):
-        lines += [f"S-{i}\ta source", f"T-{i}\t{refs[i]}"]
-        lines += [f"H-{i}\t-0.5\t{hyps[i]}", f"D-{i}\t-0.5\t{(decoded or hyps)[i]}", f"P-{i}\t-0.1 -0.2"]
-        for _ in range(others):
-            lines += [f"H-{i}\t-0.7\tworse", f"D-{i}\t-0.7\tworse", f"P-{i}\t-0.1"]
-    return [*lines, f"Generate test with beam=5: {last or fairseq_bleu(hyps, refs).text}"]
-
-
-def write(path: Path, lines: list[str]) -> Path:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return path
 
 
 def report_of(hyps: list[str], refs: list[str] | None, ref_raw: list[str] | None = None, **how: object) -> Report:
@@ -166,23 +133,6 @@ def test_what_is_left_out_is_said() -> None:
     assert "hold 1 unknown words" in report_of(HYPS, REFS, target_lang="de").notes[-1]
 
 
-def test_a_log_is_read_in_the_order_of_its_numbers() -> None:
-    log = parse_generate_log(log_lines(HYPS, REFS), "log")
-    assert (log.hyps, log.refs, log.decoded) == (HYPS, REFS, False)
-    assert log.summary == fairseq_bleu(HYPS, REFS).text
-
-
-def test_the_first_of_several_hypotheses_counts() -> None:
-    assert parse_generate_log(log_lines(HYPS, REFS, others=2), "log").hyps == HYPS
-
-
-def test_the_last_line_of_an_old_fairseq_is_known() -> None:
-    lines = log_lines(HYPS, REFS)
-    lines[-1] = f"2020-01-01 00:00:00 | INFO | fairseq_cli.generate | {lines[-1]}"
-    no_decoded = [line for line in lines if not line.startswith("D-")]
-    assert parse_generate_log(no_decoded, "log").hyps == HYPS
-
-
 def test_a_decoded_log_is_scored_on_what_fairseq_scored(tmp_path: Path) -> None:
     # with --remove-bpe --tokenizer moses, fairseq prints T and D decoded, H not, and scores D against T
     hyps, refs = (join_bpe(lines, "subword_nmt") for lines in (HYPS, REFS))
@@ -198,64 +148,6 @@ def test_a_decoded_log_is_scored_on_what_fairseq_scored(tmp_path: Path) -> None:
 def test_a_log_whose_own_score_is_another_says_so(tmp_path: Path) -> None:
     path = write(tmp_path / "log", log_lines(HYPS, REFS, last="BLEU4 = 99.00, 1.0/1.0/1.0/1.0 (BP=1.000)"))
     assert "BLEU4 = 99.00" in tool.score_log(path, Settings(allow=("empty",))).notes[-1]
-
-
-def without(*starts: str) -> list[str]:
-    return [line for line in log_lines(HYPS, REFS) if not line.startswith(starts)]
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (without("Generate"), "log: unfinished, its last line"),
-        (without("H-2", "D-2"), "1 of 5 sentences have no H- line, the first H-2 .there is S-2, T-2.: unfinished"),
-        (without("S-2", "T-2", "H-2", "D-2"), "sentence 2 is missing .1 in all., though there is 4"),
-        (without("T-2"), "1 of 5 sentences have no T- line, the first T-2"),
-        (without("D-4"), "1 of 5 sentences have no D- line, the first D-4"),
-        (without("T-"), "no T- lines at all: no references"),
-        (without("H-", "D-"), "no H- lines at all: unfinished"),
-        (without("S-", "T-", "H-", "D-"), "made with --quiet"),
-        (log_lines(HYPS, REFS) * 2, r"log:\d+: S-0 is there twice"),
-        ([*without(), "H-5\t-0.5"], r"log:28: H-5 must be a score, a tab and a text: cut off"),
-    ],
-)
-def test_a_log_that_is_not_whole_is_refused(lines: list[str], message: str) -> None:
-    with pytest.raises(ToolError, match=message):
-        parse_generate_log(lines, "log")
-
-
-@pytest.mark.parametrize("cut", range(1, 27))
-def test_a_log_cut_after_any_line_is_refused(cut: int) -> None:
-    lines = log_lines(HYPS, REFS)
-    assert len(lines) == 27
-    with pytest.raises(ToolError):
-        parse_generate_log(lines[:cut], "log")
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "file is empty"),
-        (b"good\nb\xc3\xa4d: \xff\n", "file:2: not valid UTF-8, byte 7 is 0xff"),
-        (gzip.compress(b"line\n" * 1000)[:-9], "cannot read .*file: its gzip data is truncated or corrupt"),
-        (b"\x1f\x8bnonsense", "cannot read .*file: its gzip data is truncated or corrupt"),
-        (None, "cannot read .*file: there is no such file"),
-    ],
-    ids=["empty", "not UTF-8", "truncated gzip", "not gzip", "missing"],  # gzip's bytes hold the time: no id for xdist
-)
-def test_a_file_that_cannot_be_read_is_named(data: bytes | None, message: str, tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    if data is not None:
-        path.write_bytes(data)
-    with pytest.raises(ToolError, match=message):
-        read_lines(path)
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_only_line_ends_end_a_line(pack: type, tmp_path: Path) -> None:
-    text = "a\u2028b\x85c\r\n\n\x0cd\re"
-    (tmp_path / "file").write_bytes(pack(text.encode()))
-    assert read_lines(tmp_path / "file") == ["a\u2028b\x85c", "", "\x0cd\re"]
 
 
 def test_unequal_line_counts_name_both_files(tmp_path: Path) -> None:
