@@ -1,6 +1,6 @@
 """Record what a prepared corpus is made of: versions, settings, and size and SHA-256 of every file.
 
-    python data-prep/manifest.py runs/wmt14 bpe=subword-nmt merges=37000
+    python data-prep/manifest.py runs/wmt14 BPE_MERGES=37000
 
 writes runs/wmt14/manifest.json on the files under raw/, text/ and data-bin/. It is the same, byte for byte, when these
 are: there is no time in it, and logs and unfinished files (*.log, *.part*) are left out. Text files have their number

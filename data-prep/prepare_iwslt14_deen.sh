@@ -11,8 +11,7 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
-if [[ ${1:-} == --help || ${1:-} == -h ]]; then usage_from_header && exit; fi
-(($# == 0)) || die "there are no arguments, but got: $*; settings are variables, see --help"
+no_arguments "$@"
 # shellcheck source=data-prep/download.sh
 source "$ROOT/data-prep/download.sh"
 # shellcheck source=data-prep/prepare.sh

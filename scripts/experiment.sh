@@ -13,6 +13,18 @@ source "$ROOT/scripts/hardware.sh"
 # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
 export PYTHONWARNINGS=${PYTHONWARNINGS:-ignore::FutureWarning,ignore::UserWarning,ignore::DeprecationWarning}
 
+# take_option ARGUMENT...: the first is an option of every experiment, or a stage; TAKEN arguments belong to it.
+# shellcheck disable=SC2034  # CONF and TAKEN are of the script that calls it
+take_option() {
+  TAKEN=2
+  case $1 in
+    --help | -h) usage_from_header && exit ;;
+    --conf) CONF=${2:?--conf needs a name} ;;
+    --seeds) SEEDS=${2:?--seeds needs numbers} ;;
+    *) STAGES+=("$1") TAKEN=1 ;;
+  esac
+}
+
 # each_model FUNCTION: call it with MODEL, SEED and DIR for each of MODELS and SEEDS.
 each_model() {
   local seed model

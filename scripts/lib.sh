@@ -27,6 +27,12 @@ usage_from_header() {
   awk 'NR == 1 && /^#!/ { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "${1:-$0}"
 }
 
+# no_arguments ARGUMENT...: for a script that has none but --help.
+no_arguments() {
+  if [[ ${1:-} == --help || ${1:-} == -h ]]; then usage_from_header && exit; fi
+  (($# == 0)) || die "there are no arguments, but got: $*; settings are variables, see --help"
+}
+
 # step OUT CMD...: skip when OUT is complete, else write CMD's stdout under another name and rename it.
 # Never call it in a condition (`if step`, `step ||`, `step &&`): bash turns `set -e` off there.
 step() {

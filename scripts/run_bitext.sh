@@ -22,23 +22,21 @@ source "$ROOT/data-prep/prepare.sh"
 # shellcheck source=scripts/experiment.sh
 source "$ROOT/scripts/experiment.sh"
 
-conf=tiny source_lang="" target_lang=""
+CONF=tiny STAGES=() source_lang="" target_lang=""
 declare -A prefix=()
-tests=() stages=()
+tests=()
 while (($#)); do
+  TAKEN=2
   case $1 in
-    --help | -h) usage_from_header && exit ;;
-    --train | --valid) prefix[${1#--}]=${2:?$1 needs a prefix} && shift ;;
-    --test) tests+=("${2:?$1 needs a prefix}") && shift ;;
-    -s | --source-lang) source_lang=${2:?$1 needs a language} && shift ;;
-    -t | --target-lang) target_lang=${2:?$1 needs a language} && shift ;;
-    --conf) conf=${2:?--conf needs a name} && shift ;;
-    --seeds) SEEDS=${2:?--seeds needs numbers} && shift ;;
-    *) stages+=("$1") ;;
+    --train | --valid) prefix[${1#--}]=${2:?$1 needs a prefix} ;;
+    --test) tests+=("${2:?$1 needs a prefix}") ;;
+    -s | --source-lang) source_lang=${2:?$1 needs a language} ;;
+    -t | --target-lang) target_lang=${2:?$1 needs a language} ;;
+    *) take_option "$@" ;;
   esac
-  shift
+  shift "$TAKEN"
 done
-source_conf "$conf"
+source_conf "$CONF"
 SOURCE_LANG=${source_lang:-$SOURCE_LANG} TARGET_LANG=${target_lang:-$TARGET_LANG}
 WORK=${WORK:-$ROOT/runs/bitext}
 
@@ -87,5 +85,5 @@ option_of() { # SET
 
 name_tests
 setup_env
-run_stages take_bitext "${stages[@]}"
+run_stages take_bitext "${STAGES[@]}"
 [[ ! -s $WORK/rope/averaged.pt ]] || how_to_translate rope

@@ -9,12 +9,11 @@
 #       MAX_EPOCH     epochs (45)         SEEDS  random seeds (1), as 1,2,3
 #       WORK          work folder (runs/multi30k, or runs/multi30k-prepared)
 # Out:  $WORK/rope/averaged.pt and the table of results; run again, it continues.
-# Time: about 60 minutes on two cores. Expected: BLEU4 of about 41, lower-cased and tokenised.
+# Time: about 70 minutes on two cores. Expected: BLEU4 of about 41, lower-cased and tokenised.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-if [[ ${1:-} == --help || ${1:-} == -h ]]; then usage_from_header && exit; fi
-(($# == 0)) || die "there are no arguments, but got: $*; settings are variables, see --help"
+no_arguments "$@"
 # shellcheck source=data-prep/fetch_multi30k.sh
 source "$ROOT/data-prep/fetch_multi30k.sh"
 # shellcheck source=data-prep/prepare.sh

@@ -13,7 +13,7 @@
 #       MAX_TOKENS (4096) at once on a GPU; the batch stays the paper's 8 x 4,096, whatever the number of GPUs
 #       GPUS, PRECISION, NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT: found by themselves, see scripts/hardware.sh
 # Out:  $WORK/{rope,sinusoidal}/averaged.pt and the table of results. Run again, every stage continues.
-# Time: prepare about 2 hours on two cores. Expected of base: compound-split BLEU of about 27.3 (sinusoids), 27.5 (rotary).
+# Time: prepare about half an hour on two cores (extrapolated). Expected of base: compound-split BLEU of about 27.3 (sinusoids), 27.5 (rotary).
 #
 # Several nodes, the work folder on a disk that all see:
 #   bash scripts/run_wmt14_ende.sh fetch prepare
@@ -30,18 +30,12 @@ source "$ROOT/data-prep/prepare.sh"
 # shellcheck source=scripts/experiment.sh
 source "$ROOT/scripts/experiment.sh"
 
-conf=wmt14_ende_base
-stages=()
+CONF=wmt14_ende_base STAGES=()
 while (($#)); do
-  case $1 in
-    --help | -h) usage_from_header && exit ;;
-    --conf) conf=${2:?--conf needs a name} && shift ;;
-    --seeds) SEEDS=${2:?--seeds needs numbers} && shift ;;
-    *) stages+=("$1") ;;
-  esac
-  shift
+  take_option "$@"
+  shift "$TAKEN"
 done
-source_conf "$conf"
-WORK=${WORK:-$ROOT/runs/$conf}
+source_conf "$CONF"
+WORK=${WORK:-$ROOT/runs/$(basename "$CONF" .env)}
 setup_env
-run_stages fetch_wmt14 "${stages[@]}"
+run_stages fetch_wmt14 "${STAGES[@]}"

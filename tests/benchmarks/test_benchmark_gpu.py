@@ -31,7 +31,8 @@ class Machine:
     """A folder with a stub of Python, wheels, and the results of a run of the script."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.wheels, self.out = folder, folder / "wheels", folder / "out"
+        self.folder, self.made = folder, folder / "made"
+        self.wheels, self.out = folder / "wheels", folder / "out"
         self.python, self.record = folder / "python3", folder / "record"
         self.python.write_text(STUB)
         self.python.chmod(0o755)
@@ -40,7 +41,7 @@ class Machine:
         (self.wheels / "some.whl").touch()
 
     def run(self, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        names = {"PYTHON": self.python, "WHEELS": self.wheels, "WORK": self.folder / "work", "OUT": self.out}
+        names = {"PYTHON": self.python, "WHEELS": self.wheels, "WORK": self.made, "OUT": self.out}
         environment = {"PATH": "/usr/bin:/bin", "RECORD": str(self.record), **{k: str(v) for k, v in names.items()}}
         return subprocess.run(
             ["bash", SCRIPT, *arguments], env={**environment, **variables}, capture_output=True, text=True, timeout=60
@@ -74,7 +75,7 @@ def test_every_benchmark_runs_after_the_check_and_their_tables_stand_in_one_file
         assert call.startswith(f"{kind} --sizes tiny ")
         # of ten, less a minute and a half for what has begun
         assert " --minutes 8." in call
-        assert call.endswith(f" --work {machine.folder}/work/data --output {machine.out}/{kind}.json")
+        assert call.endswith(f" --work {machine.made / 'data'} --output {machine.out}/{kind}.json")
     assert (machine.out / "table.md").read_text() == result.stdout == "table train\n\ntable generate\n\n"
 
 

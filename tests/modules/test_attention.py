@@ -9,6 +9,7 @@ from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
 from fairseq_rope.modules.attention import RotaryMultiheadAttention
+from fairseq_rope.modules.layers import use_own_parts
 from fairseq_rope.modules.rotary import RotaryEmbedding, rotary_embedding
 from tests.conftest import SMALL, build_model
 
@@ -142,6 +143,19 @@ def test_the_batch_can_be_reordered_between_steps(order, padding):
     last, _ = attend(attention, x[-1:, order], incremental_state=state)
     full = attend(attention, x[:, order], attn_mask=CAUSAL, key_padding_mask=hidden[order])[0]
     near(last[0], full[-1])
+
+
+def test_one_product_for_queries_keys_and_values_equals_three():
+    attention, x, calls = make().double(), inputs(torch.float64), []
+    use_own_parts(attention, "MultiheadAttention")
+    attention.q_proj.register_forward_hook(lambda *_: calls.append(1))
+    many = x.repeat(1, 20, 1)  # enough tokens to join the weights
+    near(attend(attention, many)[0], attend(attention, x)[0].repeat(1, 20, 1))
+    assert len(calls) == 1  # of the few tokens
+    once = [gradient.clone() for gradient in gradients(attention, x)[1:]]
+    attention.zero_grad()
+    for joined, separate in zip(gradients(attention, many)[1:], once, strict=True):
+        near(joined, 20 * separate)
 
 
 @pytest.mark.parametrize("need_weights", [False, True])

@@ -1,0 +1,27 @@
+"""Training never waits for a device: on one that holds no numbers, every look at a number would be an error."""
+
+import pytest
+import torch
+from fairseq.criterions import CRITERION_REGISTRY
+
+from tests.conftest import SMALL, build_model, make_task
+
+TASK = make_task()
+
+
+def sample() -> dict[str, object]:
+    tokens = torch.randint(4, 94, (3, 9), device="meta")
+    net_input = {"src_tokens": tokens, "src_lengths": tokens.new_empty(3), "prev_output_tokens": tokens}
+    return {"net_input": net_input, "target": tokens, "ntokens": 27}
+
+
+@pytest.mark.parametrize("padded", ["right", "either side"])
+@pytest.mark.parametrize("layout", ["interleaved", "half"])
+def test_no_number_is_looked_at_forward_and_backward(layout: str, padded: str):
+    model = build_model("transformer_rope", TASK, **SMALL, rope_layout=layout).train().to("meta")
+    model.decoder.left_pad_target = padded == "either side"
+    name = "label_smoothed_cross_entropy_fused"
+    criterion = CRITERION_REGISTRY[name](TASK, sentence_avg=False, label_smoothing=0.1)
+    loss, *_ = criterion(model, sample())
+    loss.backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
