@@ -12,6 +12,7 @@ from torch import Tensor
 from fairseq_rope.modules.linear import Linear, linear
 from fairseq_rope.modules.rotary import RotaryEmbedding
 from fairseq_rope.modules.scores import attend
+from fairseq_rope.modules.split import split
 from fairseq_rope.modules.step_cache import StepCache
 
 IncrementalState = dict[str, dict[str, Any]]
@@ -78,10 +79,7 @@ class RotaryMultiheadAttention(MultiheadAttention):
         if static_kv or before_softmax or any(x is not None and x is not query for x in (key, value)):
             raise ValueError("rotary attention is self-attention: no other keys, static_kv or before_softmax")
         cache = self._cache(incremental_state)
-        # (T, B, 3, H, D) -> (2, B, H, T, D) and (B, H, T, D)
-        projected = self._project(query).permute(2, 1, 3, 0, 4)
-        q, k = self.rotary(projected[:2], offset=0 if cache is None else cache.length)
-        v = projected[2]
+        q, k, v = split(self._project(query), self.rotary, offset=0 if cache is None else cache.length)
         if cache is not None:
             k, v, key_padding_mask = cache.append(k, v, key_padding_mask)
         attended, weights = attend(

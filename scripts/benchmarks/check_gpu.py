@@ -54,7 +54,7 @@ def rotation_error(layout: str, dtype: torch.dtype, device: str) -> float:
     """Give the largest error of a rotation of 64 dimensions up to position 2,047, where rounded angles would show."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(1, 1, 2048, 64, generator=generator).to(dtype)
-    rotated = rotary_embedding(64, base=10000.0, fraction=1.0, layout=layout)(x.to(device))
+    rotated = rotary_embedding(64, base=10000.0, fraction=1.0, layout=layout).rotate(x.to(device))
     places = (0, 1, 100, 1023, 2047)
     matrices = (rotation_matrix(m, 64, base=10000.0, rotary_dim=64, layout=layout) for m in places)
     expected = [matrix @ x[0, 0, m].double() for matrix, m in zip(matrices, places, strict=True)]

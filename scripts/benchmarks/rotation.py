@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from torch import Tensor
+
 from benchmarks import setup, train
 from benchmarks.spec import Repetition, Spec, total
 from fairseq_rope.modules.rotary import RotaryEmbedding
@@ -14,8 +16,10 @@ from fairseq_rope.modules.rotary import RotaryEmbedding
 class _Still(RotaryEmbedding):
     """Passes queries and keys as they are."""
 
-    def __call__(self, *tensors: Any, **_: Any) -> Any:
-        return tensors[0] if len(tensors) == 1 else tensors
+    def rotate(self, x: Tensor, *, offset: int = 0, back: bool = False, out: Tensor | None = None) -> Tensor:
+        if out is None:
+            return x
+        return out if out is x else out.copy_(x)
 
 
 def measurement(spec: Spec) -> Callable[[], Repetition]:

@@ -144,15 +144,20 @@ def test_the_model_passes_the_check_in_every_number_type(capsys: pytest.CaptureF
 def test_the_check_sees_what_goes_wrong_in_low_precision_and_with_a_cache(
     monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    right = RotaryEmbedding.__call__
+    right = RotaryEmbedding.rotate, RotaryEmbedding.table
 
-    def in_half(rotary: RotaryEmbedding, x: Tensor, *, offset: int = 0) -> Tensor:
-        if broken == "cache":
-            return right(rotary, x, offset=0)
-        angles = torch.outer(torch.arange(offset, offset + x.size(-2)).to(x.dtype), rotary.theta.to(x.dtype))
-        return rotary.rotation(x, angles.cos(), angles.sin()).type_as(x)
+    def at_zero(rotary: RotaryEmbedding, x: Tensor, *, offset: int = 0, out: Tensor | None = None) -> Tensor:
+        return right[0](rotary, x, out=out)
 
-    monkeypatch.setattr(RotaryEmbedding, "__call__", in_half)
+    def in_bfloat16(rotary: RotaryEmbedding, length: int, device: torch.device) -> Tensor:
+        turns = right[1](rotary, length, device)
+        angles = torch.outer(torch.arange(length, device=device).bfloat16(), rotary.theta.to(device).bfloat16()).float()
+        return torch.polar(torch.ones_like(angles), angles).to(turns)
+
+    if broken == "cache":
+        monkeypatch.setattr(RotaryEmbedding, "rotate", at_zero)
+    else:
+        monkeypatch.setattr(RotaryEmbedding, "table", in_bfloat16)
     found = {"angles": "torch.bfloat16, rotation", "cache": "torch.float32, logits step by step"}
     with pytest.raises(ToolError, match=f"not the float64 reference: .*{found[broken]}"):
         check_gpu.main()
