@@ -8,13 +8,16 @@ from fairseq.criterions.label_smoothed_cross_entropy import (
     LabelSmoothedCrossEntropyCriterion,
     LabelSmoothedCrossEntropyCriterionConfig,
 )
+from fairseq.distributed import FullyShardedDataParallel
 from torch import Tensor
 
 from fairseq_rope.criterions.projected_loss import projected_loss
 
+NAME = "label_smoothed_cross_entropy_fused"
+
 
 # fairseq's own options class: one of ours inside the configuration would break multi-GPU spawn
-@register_criterion("label_smoothed_cross_entropy_fused", dataclass=LabelSmoothedCrossEntropyCriterionConfig)
+@register_criterion(NAME, dataclass=LabelSmoothedCrossEntropyCriterionConfig)
 class FusedLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion):
     """`label_smoothed_cross_entropy` with the same options, loss, reports and gradient, in less time and memory.
 
@@ -30,12 +33,13 @@ class FusedLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion
             reduce: sum over tokens; else the loss is (N, 1), 0 at padding, and has no gradient.
 
         Raises:
-            ValueError: `--adaptive-softmax-cutoff`, whose output is no linear projection.
+            ValueError: `--adaptive-softmax-cutoff`, whose output is no linear projection, or
+                `--ddp-backend fully_sharded`, under which the projection's weight is whole in the model's forward only.
         """
+        if isinstance(model, FullyShardedDataParallel):
+            raise ValueError(f"--criterion {NAME} cannot be used with --ddp-backend fully_sharded")
         if getattr(model.decoder, "adaptive_softmax", None) is not None:
-            raise ValueError(
-                "--criterion label_smoothed_cross_entropy_fused cannot be used with --adaptive-softmax-cutoff"
-            )
+            raise ValueError(f"--criterion {NAME} cannot be used with --adaptive-softmax-cutoff")
         features, _ = model(**sample["net_input"], features_only=True)
         # (B, T, E), (B, T) -> (N, E), (N,)
         features, target = (x[:, self.ignore_prefix_size :].flatten(0, 1) for x in (features, sample["target"]))

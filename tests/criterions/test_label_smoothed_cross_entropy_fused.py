@@ -4,6 +4,7 @@ import pytest
 import torch
 from fairseq.criterions import CRITERION_REGISTRY
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
+from fairseq.distributed import FullyShardedDataParallel
 
 from fairseq_rope.criterions import projected_loss
 from fairseq_rope.criterions.label_smoothed_cross_entropy_fused import FusedLabelSmoothedCrossEntropyCriterion
@@ -107,6 +108,12 @@ def test_padding_that_is_not_taken_out_counts_for_nothing():
 def test_an_adaptive_softmax_is_refused():
     model = small(share_all_embeddings=False, adaptive_softmax_cutoff="20,50")
     with pytest.raises(ValueError, match="cannot be used with --adaptive-softmax-cutoff"):
+        FusedLabelSmoothedCrossEntropyCriterion(TASK, False, 0.1)(model, sample())
+
+
+def test_a_sharded_model_is_refused():
+    model = FullyShardedDataParallel.__new__(FullyShardedDataParallel)  # its __init__ wants fairscale and a GPU
+    with pytest.raises(ValueError, match="cannot be used with --ddp-backend fully_sharded"):
         FusedLabelSmoothedCrossEntropyCriterion(TASK, False, 0.1)(model, sample())
 
 

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from fairseq.criterions import CRITERION_REGISTRY
+from fairseq.distributed import ModuleProxyWrapper
 
-from tests.conftest import SMALL, build_model
+from tests.models.small import TASK, sample, small
 from tests.trained import ROOT, Trained, call
 
 SIZES = (
@@ -24,6 +26,7 @@ COMMON = (
     *("--cpu", "--seed", "1", "--optimizer", "adam", "--lr", "1e-3", "--num-workers", "0", "--log-interval", "1"),
     *("--criterion", "label_smoothed_cross_entropy", "--label-smoothing", "0.1", "--log-format", "simple"),
 )
+CRITERIONS = ("label_smoothed_cross_entropy", "label_smoothed_cross_entropy_fused")
 
 
 def command(data: Path, *options: str, arch: str = "transformer_rope_tiny") -> list[str]:
@@ -47,8 +50,12 @@ def losses(log: str) -> list[str]:
     return re.findall(r"loss=\S+ nll_loss=\S+ ppl=\S+|loss=[\d.]+, nll_loss=[\d.]+, ppl=[\d.]+|gnorm=[\d.]+", log)
 
 
-def test_two_ranks_equal_one_process_with_update_freq_2(trained: Trained, tmp_path: Path):
-    options = ("--dropout", "0", "--max-tokens", "500", "--max-update", "6", "--disable-validation")
+@pytest.mark.parametrize("criterion", CRITERIONS)
+def test_two_ranks_equal_one_process_with_update_freq_2(trained: Trained, tmp_path: Path, criterion: str):
+    options = (
+        *("--criterion", criterion, "--dropout", "0", "--max-tokens", "500"),
+        *("--max-update", "6", "--disable-validation"),
+    )
     alone = train(trained.data, *options, "--update-freq", "2", "--save-dir", str(tmp_path / "one"))
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -71,13 +78,16 @@ def test_two_ranks_equal_one_process_with_update_freq_2(trained: Trained, tmp_pa
         torch.testing.assert_close(two[name], one[name], atol=1e-6, rtol=1e-5)
 
 
-def test_torch_ddp_finds_a_gradient_for_every_parameter(tmp_path: Path):
+@pytest.mark.parametrize("criterion", CRITERIONS)
+@pytest.mark.parametrize("shared", [True, False])
+def test_torch_ddp_finds_a_gradient_for_every_parameter(criterion: str, shared: bool):
     torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
     try:
-        model = torch.nn.parallel.DistributedDataParallel(build_model("transformer_rope", **SMALL).train())
-        tokens = torch.arange(4, 16).view(2, 6)
+        model = small(share_all_embeddings=shared).train()
+        wrapped = ModuleProxyWrapper(torch.nn.parallel.DistributedDataParallel(model))  # as fairseq does
+        loss = CRITERION_REGISTRY[criterion](TASK, False, 0.1)
         for _ in range(2):  # the second pass fails where the first left a parameter without a gradient
-            model(tokens, None, tokens)[0].sum().backward()
+            loss(wrapped, sample())[0].backward()
     finally:
         torch.distributed.destroy_process_group()
     assert all(parameter.grad is not None for parameter in model.parameters())
