@@ -34,7 +34,8 @@ class _Split(torch.autograd.Function):
     def forward(ctx: Any, projected: Tensor, rotary: RotaryEmbedding, offset: int) -> tuple[Tensor, ...]:
         ctx.rotary, ctx.offset = rotary, offset
         parts = _parts(projected.detach())
-        rotary.rotate(parts[:2], offset=offset, out=parts[:2])
+        both = parts[:2]
+        rotary.rotate(both, offset=offset, out=both)
         return parts.unbind()
 
     @staticmethod
