@@ -125,4 +125,4 @@ class RotaryMultiheadAttention(MultiheadAttention):
             joined = linear(query, weight, bias)
         else:
             joined = torch.cat([proj(query) for proj in projections], dim=-1)
-        return joined.unflatten(-1, (3, self.num_heads, self.head_dim))
+        return joined.view(*query.shape[:2], 3, self.num_heads, self.head_dim)

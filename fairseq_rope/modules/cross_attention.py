@@ -69,11 +69,11 @@ class CrossAttention(MultiheadAttention):
             need_weights=need_weights or need_head_weights,
         )
         # (N, H, beam * T, D) -> (T, N, beam, H, D) -> (T, B, E)
-        attended = attended.unflatten(2, (beam, length)).permute(3, 0, 2, 1, 4)
+        attended = attended.view(*k.shape[:2], beam, length, -1).permute(3, 0, 2, 1, 4)
         output = self.out_proj(attended.reshape(length, query.size(1), -1))
         if weights is not None:
             # (N, H, beam * T, S) -> (H, B, T, S), and that or (B, T, S)
-            weights = weights.unflatten(2, (beam, length)).permute(1, 0, 2, 3, 4).flatten(1, 2)
+            weights = weights.view(*k.shape[:2], beam, length, -1).permute(1, 0, 2, 3, 4).flatten(1, 2)
             weights = weights if need_head_weights else weights.mean(dim=0)
         return output, weights
 
@@ -98,7 +98,7 @@ class CrossAttention(MultiheadAttention):
             raise ValueError("cross-attention needs the encoder's output")
         # (S, N, E) -> (N, H, S, D)
         k, v = (
-            proj(key).unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
+            proj(key).view(*key.shape[:2], self.num_heads, self.head_dim).permute(1, 2, 0, 3)
             for proj in (self.k_proj, self.v_proj)
         )
         if incremental_state is not None:

@@ -39,7 +39,7 @@ def rotate_interleaved(x: Tensor, turns: Tensor, out: Tensor) -> None:
         out.copy_(rotated)
         return
     # (..., T, R) -> (..., T, R/2); a pair turns as a complex number times e^(i angle): one pass over memory
-    x, out = (torch.view_as_complex(pairs.unflatten(-1, (-1, 2))) for pairs in (x, out))
+    x, out = (torch.view_as_complex(pairs.view(*pairs.shape[:-1], -1, 2)) for pairs in (x, out))
     torch.mul(x, turns, out=out)
 
 

@@ -43,7 +43,8 @@ class StepCache:
             buffer[before : self.length] = new.permute(2, 0, 1, 3).flatten(2)
         # (S, B, H * D) -> (B, H, S, D)
         keys, values = (
-            buffer[: self.length].unflatten(2, (k.size(1), -1)).permute(1, 2, 0, 3) for buffer in self._buffers
+            buffer[: self.length].view(self.length, k.size(0), k.size(1), -1).permute(1, 2, 0, 3)
+            for buffer in self._buffers
         )
         return keys, values, self._padding
 
