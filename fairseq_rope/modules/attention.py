@@ -78,8 +78,9 @@ class RotaryMultiheadAttention(MultiheadAttention):
         """
         if static_kv or before_softmax or any(x is not None and x is not query for x in (key, value)):
             raise ValueError("rotary attention is self-attention: no other keys, static_kv or before_softmax")
-        cache = self._cache(incremental_state)
-        q, k, v = split(self._project(query), self.rotary, offset=0 if cache is None else cache.length)
+        search = None if incremental_state is None else self._search(incremental_state)
+        cache = None if search is None else search["steps"]
+        q, k, v = split(self._project(query, search), self.rotary, offset=0 if cache is None else cache.length)
         if cache is not None:
             k, v, key_padding_mask = cache.append(k, v, key_padding_mask)
         attended, weights = attend(
@@ -105,24 +106,30 @@ class RotaryMultiheadAttention(MultiheadAttention):
             cache.reorder(new_order)
         return incremental_state
 
-    def _cache(self, incremental_state: IncrementalState | None) -> StepCache | None:
-        if incremental_state is None:
-            return None
+    def _search(self, incremental_state: IncrementalState) -> dict[str, Any]:
+        """Give what this layer keeps while it decodes: earlier keys and values, and weights joined once."""
         found = self._get_input_buffer(incremental_state)
         if not found:
-            found = {"steps": StepCache()}
+            found = {"steps": StepCache(), "projection": self._joined_projection()}
             self._set_input_buffer(incremental_state, found)
-        return found["steps"]
+        return found
 
-    def _project(self, query: Tensor) -> Tensor:
+    def _project(self, query: Tensor, search: dict[str, Any] | None) -> Tensor:
         """Give queries, keys and values, (T, B, 3, H, D)."""
-        projections = (self.q_proj, self.k_proj, self.v_proj)
-        # quantisation noise works in hooks of each
-        plain = all(type(proj) is Linear and not proj._forward_pre_hooks for proj in projections)
-        if plain and query.size(0) * query.size(1) >= _TOKENS_TO_JOIN:
-            weight = torch.cat([proj.weight for proj in projections])
-            bias = torch.cat([proj.bias for proj in projections])
-            joined = linear(query, weight, bias)
+        if search is not None:
+            projection = search["projection"]
         else:
-            joined = torch.cat([proj(query) for proj in projections], dim=-1)
+            is_large = query.size(0) * query.size(1) >= _TOKENS_TO_JOIN
+            projection = self._joined_projection() if is_large else None
+        if projection is not None:
+            joined = linear(query, *projection)
+        else:
+            joined = torch.cat([proj(query) for proj in (self.q_proj, self.k_proj, self.v_proj)], dim=-1)
         return joined.view(*query.shape[:2], 3, self.num_heads, self.head_dim)
+
+    def _joined_projection(self) -> tuple[Tensor, Tensor] | None:
+        """Give one weight and bias, (3 E, E) and (3 E,), or None where quantisation noise works in hooks of each."""
+        projections = (self.q_proj, self.k_proj, self.v_proj)
+        if any(type(proj) is not Linear or proj._forward_pre_hooks for proj in projections):
+            return None
+        return torch.cat([proj.weight for proj in projections]), torch.cat([proj.bias for proj in projections])

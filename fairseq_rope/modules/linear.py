@@ -15,6 +15,9 @@ from torch.autograd.function import once_differentiable
 # private to torch, which uses it in compiled models: without it, or without oneDNN, all is as in nn.Linear
 _linear: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
 
+# multiplications from which oneDNN's faster product makes up for its slower call
+_WORTH_CALLING = 2**20
+
 
 class Linear(nn.Linear):
     """`nn.Linear`, with the same numbers up to rounding."""
@@ -43,8 +46,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 def _is_for_onednn(x: Tensor, weight: Tensor) -> bool:
     is_float32 = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
-    has_rows = x.dim() > 1 and x.numel() > 0
-    return is_float32 and has_rows and bool(torch.backends.mkldnn.enabled) and not torch.is_autocast_enabled("cpu")
+    is_large = x.dim() > 1 and x.numel() * weight.size(0) >= _WORTH_CALLING
+    return is_float32 and is_large and bool(torch.backends.mkldnn.enabled) and not torch.is_autocast_enabled("cpu")
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

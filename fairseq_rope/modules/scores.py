@@ -10,6 +10,8 @@ from torch import Tensor
 
 # an attn_mask that stands for causality: T = S and no key after its query; no mask is made where the kernel needs none
 CAUSAL = torch.empty(0)
+# queries of a sentence up to which, and rows of scores from which, plain products beat the CPU's fused kernel
+_FEW_QUERIES, _MANY_ROWS = 8, 32
 
 
 def attend(
@@ -35,12 +37,19 @@ def attend(
 
     Returns: (B, H, T, D), and the probabilities or None.
     """
-    if need_weights:
-        return _attend_with_weights(q, k, v, _bias(attn_mask, key_padding_mask, q), dropout)
+    if need_weights or _is_step(q):
+        attended, weights = _attend_with_weights(q, k, v, _bias(attn_mask, key_padding_mask, q), dropout)
+        return attended, weights if need_weights else None
     p = float(dropout.p) if dropout.training or dropout.apply_during_inference else 0.0
     if attn_mask is not None and attn_mask.numel() == 0 and key_padding_mask is None:
         return F.scaled_dot_product_attention(q, k, v, None, p, is_causal=True), None
     return F.scaled_dot_product_attention(q, k, v, _bias(attn_mask, key_padding_mask, q), p), None
+
+
+def _is_step(q: Tensor) -> bool:
+    """Tell whether it is a step of a search on the CPU, with few queries in each of many rows, and no backward pass."""
+    is_search = q.device.type == "cpu" and not torch.is_grad_enabled()
+    return is_search and q.size(2) <= _FEW_QUERIES and q.size(0) * q.size(1) >= _MANY_ROWS
 
 
 def _attend_with_weights(

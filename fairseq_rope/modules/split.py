@@ -25,18 +25,23 @@ def split(projected: Tensor, rotary: RotaryEmbedding, *, offset: int = 0) -> tup
 
     Returns: queries, keys and values, (B, H, T, D) each.
     """
-    q, k, v = _Split.apply(projected, rotary, offset)
+    # in a search, where autograd is off, its bookkeeping would take as long as the rotation
+    q, k, v = (_Split.apply if torch.is_grad_enabled() else _split)(projected, rotary, offset)
     return q, k, v
+
+
+def _split(projected: Tensor, rotary: RotaryEmbedding, offset: int) -> tuple[Tensor, ...]:
+    parts = _parts(projected)
+    both = parts[:2]
+    rotary.rotate(both, offset=offset, out=both)
+    return parts.unbind()
 
 
 class _Split(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, projected: Tensor, rotary: RotaryEmbedding, offset: int) -> tuple[Tensor, ...]:
         ctx.rotary, ctx.offset = rotary, offset
-        parts = _parts(projected.detach())
-        both = parts[:2]
-        rotary.rotate(both, offset=offset, out=both)
-        return parts.unbind()
+        return _split(projected.detach(), rotary, offset)
 
     @staticmethod
     @once_differentiable

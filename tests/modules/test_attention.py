@@ -8,6 +8,7 @@ import torch
 from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
+from fairseq_rope.modules import scores
 from fairseq_rope.modules.attention import RotaryMultiheadAttention
 from fairseq_rope.modules.layers import use_own_parts
 from fairseq_rope.modules.rotary import RotaryEmbedding, rotary_embedding
@@ -156,6 +157,18 @@ def test_one_product_for_queries_keys_and_values_equals_three():
     attention.zero_grad()
     for joined, separate in zip(gradients(attention, many)[1:], once, strict=True):
         near(joined, 20 * separate)
+
+
+@MASK
+def test_a_step_of_a_large_search_attends_without_the_fused_kernel_as_with_it(masks, monkeypatch: pytest.MonkeyPatch):
+    attention, x = make(), inputs().repeat(1, 20, 1)
+    masks = {name: mask.repeat(20, 1) if name == "key_padding_mask" else mask for name, mask in masks.items()}
+    fused = attend(attention, x, need_weights=False, **masks)[0]
+    monkeypatch.setattr(scores.F, "scaled_dot_product_attention", lambda *_, **__: pytest.fail("called"))
+    with torch.no_grad():
+        step, weights = attend(attention, x, need_weights=False, **masks)
+    near(step, fused)
+    assert weights is None
 
 
 @pytest.mark.parametrize("need_weights", [False, True])

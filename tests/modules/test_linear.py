@@ -12,6 +12,11 @@ SHAPES = {"matrix": (7, 12), "batch": (3, 5, 12), "one row": (1, 12), "vector": 
 NEAR = dict(atol=2e-5, rtol=1e-5)
 
 
+@pytest.fixture(autouse=True)
+def every_product_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WORTH_CALLING", 1)
+
+
 def twins(bias: bool = True) -> tuple[Linear, nn.Linear]:
     torch.manual_seed(1)
     ours, stock = Linear(12, 20, bias=bias), nn.Linear(12, 20, bias=bias)
@@ -44,6 +49,14 @@ def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
     with torch.backends.mkldnn.flags(enabled=False):
         twins()[0](x)
     assert len(calls) == 3
+
+
+def test_small_products_are_torchs(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "_WORTH_CALLING", 7 * 12 * 20)
+    monkeypatch.setattr(module, "_linear", lambda *_: pytest.fail("called"))
+    ours, stock = twins()
+    x = torch.randn(6, 12)
+    assert torch.equal(ours(x), stock(x))
 
 
 def test_a_torch_without_the_product_is_served(monkeypatch: pytest.MonkeyPatch):
