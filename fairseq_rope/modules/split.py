@@ -15,8 +15,8 @@ from fairseq_rope.modules.rotary import RotaryEmbedding
 def split(projected: Tensor, rotary: RotaryEmbedding, *, offset: int = 0) -> tuple[Tensor, Tensor, Tensor]:
     """Split a projection into rotated queries, rotated keys, and values.
 
-    Rotated where they lie, with no copy to keep for the backward pass; that rotates the gradients back on their way
-    into one tensor, so the rotation costs no pass over memory of its own.
+    Rotated where they lie, with no copy to keep for the backward pass, which rotates the gradients back on their way
+    into one tensor.
 
     Args:
         projected: (T, B, 3, H, D), which nothing else may read: it's overwritten.

@@ -16,9 +16,7 @@ from fairseq_rope.modules.rotary import RotaryEmbedding
 class _Still(RotaryEmbedding):
     """Passes queries and keys as they are."""
 
-    def rotate(self, x: Tensor, *, offset: int = 0, back: bool = False, out: Tensor | None = None) -> Tensor:
-        if out is None:
-            return x
+    def rotate(self, x: Tensor, *, out: Tensor, **_: Any) -> Tensor:
         return out if out is x else out.copy_(x)
 
 
