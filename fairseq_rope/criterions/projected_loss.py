@@ -9,8 +9,12 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-# logits that are there at once, in float32: 64 MiB on the CPU, 1 GiB on a GPU
-_LOGITS_AT_ONCE = {"cpu": 2**24, "cuda": 2**28}
+from fairseq_rope.modules.linear import linear
+
+# logits that are there at once, in float32: 32 MB on the CPU, where glibc's heap takes them, 1 GiB on a GPU
+_LOGITS_AT_ONCE = {"cpu": 8_000_000, "cuda": 2**28}
+# words of the weight's gradient that one product adds to: on the CPU as many as its cache holds, elsewhere all
+_WORDS_AT_ONCE = {"cpu": 4096}
 # what a half-precision gradient is multiplied by on its way through a product, lest small probabilities vanish
 _HALF_SCALE = 1024.0
 
@@ -67,27 +71,28 @@ class _ProjectedLoss(torch.autograd.Function):
             # a row of zeros takes no part in the weight's gradient
             x = features[rows].masked_fill(padding, 0)
             # (n, E), (V, E) -> (n, V)
-            logits = (x @ weight.T).to(wide)
-            normaliser = logits.logsumexp(dim=1)
-            token_nll = normaliser[:, None] - logits.gather(1, wanted)
-            all_nll = weight.size(0) * normaliser[:, None] - logits.sum(dim=1, keepdim=True)
+            logits = linear(x, weight, None).to(wide)
+            largest, likeliest = logits.max(dim=1, keepdim=True)
+            wanted_logits, all_logits = logits.gather(1, wanted), logits.sum(dim=1, keepdim=True)
+            # (n, V): in the logits' own memory, as all that follows
+            exponentials = logits.sub_(largest).exp_()
+            total = exponentials.sum(dim=1, keepdim=True)
+            normaliser = largest + total.log()
+            token_nll = normaliser - wanted_logits
+            all_nll = weight.size(0) * normaliser - all_logits
             token_losses = (1 - epsilon - smooth) * token_nll + smooth * all_nll
             nll[rows], losses[rows] = (x.masked_fill(padding, 0).squeeze(1) for x in (token_nll, token_losses))
-            correct[rows] = (logits.argmax(dim=1, keepdim=True) == wanted).masked_fill(padding, False).squeeze(1)
+            correct[rows] = (likeliest == wanted).masked_fill(padding, False).squeeze(1)
             if not (needs_features or needs_weight):
                 continue
-            # (n, V): the softmax, then the gradient, in the logits' own memory
-            grad = logits.sub_(normaliser[:, None]).exp_().sub_(smooth)
+            # the softmax, then the gradient
+            grad = exponentials.div_(total).sub_(smooth)
             grad.scatter_add_(1, wanted, grad.new_full((), epsilon + smooth - 1).expand_as(wanted))
             grad = (grad * scale).to(features.dtype) if scale != 1 else grad
             if grad_features is not None:
-                grad_features[rows] = ((grad @ weight) / scale if scale != 1 else grad @ weight).masked_fill_(
-                    padding, 0
-                )
-            if grad_weight is not None and scale == 1:
-                grad_weight.addmm_(grad.T, x)
-            elif grad_weight is not None:
-                grad_weight.add_(grad.T @ x, alpha=1 / scale)
+                grad_features[rows] = (linear(grad, weight.T, None) / scale).masked_fill_(padding, 0)
+            if grad_weight is not None:
+                _add_products(grad_weight, grad, x, factor=1 / scale)
         ctx.save_for_backward(grad_features, None if grad_weight is None else grad_weight.to(weight.dtype))
         ctx.mark_non_differentiable(losses, nll, correct)
         return losses.sum(), losses, nll, correct
@@ -97,7 +102,15 @@ class _ProjectedLoss(torch.autograd.Function):
     def backward(ctx: Any, grad_loss: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         grad_features, grad_weight = ctx.saved_tensors
         return (
-            None if grad_features is None else grad_features * grad_loss.to(grad_features.dtype),
-            None if grad_weight is None else grad_weight * grad_loss.to(grad_weight.dtype),
+            None if grad_features is None else grad_features.mul_(grad_loss),
+            None if grad_weight is None else grad_weight.mul_(grad_loss),
             *(None, None, None),
         )
+
+
+def _add_products(total: Tensor, grad: Tensor, x: Tensor, *, factor: float) -> None:
+    """Add `factor` grad^T x to `total`: (n, V), (n, E) -> (V, E)."""
+    at_once = _WORDS_AT_ONCE.get(grad.device.type, grad.size(1))
+    for start in range(0, grad.size(1), at_once):
+        words = slice(start, start + at_once)
+        total[words].add_(linear(grad[:, words].T, x.T, None), alpha=factor)

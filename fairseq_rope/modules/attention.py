@@ -92,8 +92,8 @@ class RotaryMultiheadAttention(MultiheadAttention):
             dropout=self.dropout_module,
             need_weights=need_weights or need_head_weights,
         )
-        # (B, H, T, D) -> (T, B, E)
-        output = self.out_proj(attended.permute(2, 0, 1, 3).flatten(2))
+        # (B, H, T, D) -> (B, T, E), as the fused kernels lay it in memory: no copy to keep; -> (T, B, E)
+        output = self.out_proj(attended.transpose(1, 2).flatten(2)).transpose(0, 1)
         if weights is not None:
             # (B, H, T, S) -> (H, B, T, S) or (B, T, S)
             weights = weights.transpose(0, 1) if need_head_weights else weights.mean(dim=1)

@@ -68,9 +68,8 @@ class CrossAttention(MultiheadAttention):
             dropout=self.dropout_module,
             need_weights=need_weights or need_head_weights,
         )
-        # (N, H, beam * T, D) -> (T, N, beam, H, D) -> (T, B, E)
-        attended = attended.view(*k.shape[:2], beam, length, -1).permute(3, 0, 2, 1, 4)
-        output = self.out_proj(attended.reshape(length, query.size(1), -1))
+        # (N, H, beam * T, D) -> (B, T, E), as the fused kernels lay it in memory: no copy to keep; -> (T, B, E)
+        output = self.out_proj(attended.transpose(1, 2).reshape(query.size(1), length, -1)).transpose(0, 1)
         if weights is not None:
             # (N, H, beam * T, S) -> (H, B, T, S), and that or (B, T, S)
             weights = weights.view(*k.shape[:2], beam, length, -1).permute(1, 0, 2, 3, 4).flatten(1, 2)

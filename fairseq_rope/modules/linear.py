@@ -51,6 +51,8 @@ def _is_for_onednn(x: Tensor, weight: Tensor) -> bool:
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    # for rows or columns with gaps between them oneDNN has a reference loop only, a thousand times slower
+    weight = weight if weight.is_contiguous() or weight.T.is_contiguous() else weight.contiguous()
     return _linear(x, weight, bias, "none", [], "")  # the last three: no function fused behind it
 
 

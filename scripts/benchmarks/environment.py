@@ -9,6 +9,8 @@ from pathlib import Path
 
 import fairseq_rope
 
+# settings of a user's that change speed or memory
+_SETTINGS = ("LD_PRELOAD", "MALLOC_CONF", "ONEDNN_PRIMITIVE_CACHE_CAPACITY")
 _ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -29,6 +31,7 @@ def environment(device: str) -> dict[str, str]:
     found["threads"] = str(torch.get_num_threads())
     if device == "cuda":
         found |= {"GPU": torch.cuda.get_device_name(), "CUDA": str(torch.version.cuda)}
+    found |= {name: os.environ[name] for name in _SETTINGS if os.environ.get(name)}
     found["load before"] = f"{os.getloadavg()[0]:.2f}"
     return found
 

@@ -8,6 +8,7 @@ from fairseq.distributed import FullyShardedDataParallel
 
 from fairseq_rope.criterions import projected_loss
 from fairseq_rope.criterions.label_smoothed_cross_entropy_fused import FusedLabelSmoothedCrossEntropyCriterion
+from fairseq_rope.modules import linear
 from tests.models.small import TASK, near, sample, small
 
 TOLERANCE = {"loss": 1e-4, "gradient": 1e-5, torch.bfloat16: 0.03, torch.float16: 4e-3}
@@ -37,9 +38,11 @@ def step(criterion_class, model, **settings):
 
 
 @pytest.fixture(autouse=True)
-def few_logits_at_once(monkeypatch: pytest.MonkeyPatch):
-    # three tokens at a time, so that parts do not divide the batch
+def as_of_large_models(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(linear, "_WORTH_CALLING", 1)
+    # three tokens at a time, and their gradient seven words at a time, so that parts divide neither
     monkeypatch.setitem(projected_loss._LOGITS_AT_ONCE, "cpu", 300)
+    monkeypatch.setitem(projected_loss._WORDS_AT_ONCE, "cpu", 7)
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)

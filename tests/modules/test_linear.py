@@ -51,6 +51,31 @@ def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
     assert len(calls) == 3
 
 
+@pytest.mark.parametrize("transposed", [False, True], ids=["rows", "columns"])
+def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPatch, transposed: bool):
+    # it would take them, for a loop that is a thousand times slower
+    product = module._linear
+    monkeypatch.setattr(
+        module,
+        "_linear",
+        lambda x, weight, *rest: (
+            product(x, weight, *rest)
+            if weight.is_contiguous() or weight.T.is_contiguous()
+            else pytest.fail("a weight with gaps")
+        ),
+    )
+    wide, weight = torch.randn(7, 15, requires_grad=True), torch.randn(20, 15).T if transposed else torch.randn(20, 15)
+    weight = weight[:12, :].T if transposed else weight[:, :12]
+    results = []
+    for function in (linear, nn.functional.linear):
+        wide.grad, w = None, weight.detach().requires_grad_()
+        y = function(wide[:, :12], w, None)
+        y.pow(2).sum().backward()
+        results.append([y, wide.grad, w.grad])
+    for actual, expected in zip(*results, strict=True):
+        torch.testing.assert_close(actual, expected, **NEAR)
+
+
 def test_small_products_are_torchs(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "_WORTH_CALLING", 7 * 12 * 20)
     monkeypatch.setattr(module, "_linear", lambda *_: pytest.fail("called"))

@@ -104,6 +104,13 @@ def test_the_batch_is_the_papers_on_any_hardware(recorders: Path, settings: dict
     assert f"{workers} x --max-tokens {tokens} x --update-freq {frequency}" in done.stderr
 
 
+@pytest.mark.parametrize("settings", [{}, {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7"}], ids=["unset", "set"])
+def test_compiled_products_are_few_on_the_cpu_unless_the_user_says(recorders: Path, settings: dict[str, str]):
+    (recorders / "fairseq-train").write_text("#!/bin/sh\necho $ONEDNN_PRIMITIVE_CACHE_CAPACITY\n")
+    done = launch(recorders, GPUS="0", PRECISION="fp32", **settings)
+    assert done.stdout.strip() == (settings or {"": "64"}).popitem()[1], done.stderr
+
+
 @pytest.mark.parametrize(("settings", "message"), BAD.values(), ids=BAD)
 def test_hardware_that_cannot_be_is_an_error(recorders: Path, settings: dict[str, str], message: str):
     done = launch(recorders, **{"GPUS": "4", "PRECISION": "fp16", **settings})
