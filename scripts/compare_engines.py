@@ -2,8 +2,8 @@
 
     python scripts/compare_engines.py data-bin --path averaged.pt --beam 4 --lenpen 0.6 --remove-bpe --cpu
 
-The checkpoint is written for CTranslate2 in each --quantization. All engines search by turns in one process for the
-same binarised sentences, --gen-subset, in the batches and with the threads of fairseq_rope.tools.translate: tokenising,
+The checkpoint is written for CTranslate2 in each --quantization. All engines search by turns, each in a process of its
+own, for the same binarised sentences, --gen-subset, in the batches and with the threads of `translate`: tokenising,
 loading and export don't count. A time is the median of --repeats after a first round that doesn't count, with the least
 and the greatest. Below the table stand the sentences whose text differs from fairseq's, with both scores: where those
 are equal, two translations are as good as each other.
@@ -12,6 +12,7 @@ All other options are those of fairseq_rope.tools.translate, for both engines.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -24,12 +25,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from benchmarks.engines import Found, Sentences, decoded, exported, sentences, translate
+from benchmarks.engines import Contender, Found
 
 from fairseq_rope.export.spec import RUNTIME_LAYOUT
+from fairseq_rope.export.writing import write_model
 from fairseq_rope.modules.rotary import LAYOUTS
 from fairseq_rope.tools._common import complete_file, run, silence_libraries
-from fairseq_rope.tools.metrics import fairseq_bleu
 from fairseq_rope.tools.model_folder import QUANTIZATIONS
 from fairseq_rope.tools.translator import Translator
 
@@ -37,32 +38,35 @@ Row = dict[str, Any]
 STOCK = "fairseq, --stock"
 
 
-def contenders(args: argparse.Namespace, options: Sequence[str], folder: Path) -> dict[str, Translator]:
-    """Load what is compared, under its name in the table; the first is what the others' speed is measured against."""
+def commands(args: argparse.Namespace, options: Sequence[str], folder: Path) -> dict[str, list[str]]:
+    """Write the model for CTranslate2 into new folders in `folder`; give the options of `translate` for each engine.
+
+    Returns: options, under names in the table; the first is what the others' speed is measured against.
+    """
     fairseq = Translator.from_args(options)
-    loaded = {"fairseq": fairseq}
-    if args.stock:
-        loaded = {STOCK: Translator.from_args([*options, "--path", args.stock]), **loaded}
+    named = {STOCK: [*options, "--path", args.stock]} if args.stock else {}
+    named["fairseq"] = list(options)
     for quantization in args.quantization:
         for layout in args.layouts:
             name = f"ctranslate2, {quantization}" + (f", {layout}" if len(args.layouts) > 1 else "")
-            loaded[name] = exported(fairseq, options, folder / name, quantization=quantization, layout=layout)
-    return loaded
+            (folder / name).mkdir()
+            write_model(folder / name, fairseq.task, fairseq.engine.models[0], quantization=quantization, layout=layout)
+            named[name] = [*options, "--engine", "ctranslate2", "--path", str(folder / name)]
+    return named
 
 
-def measured(loaded: dict[str, Translator], test: Sentences, *, repeats: int) -> list[Row]:
+def measured(contenders: dict[str, Contender], *, repeats: int) -> list[Row]:
     """Translate the test set with each in turn, again and again.
 
     Returns: for each its name, BLEU4, seconds of each repetition, tokens, and what it found.
     """
     rows = []
-    for name, translator in loaded.items():
-        found = decoded(translator, translate(translator, test.sources)[1])
-        bleu = fairseq_bleu(found.texts, test.references).value
-        rows.append({"engine": name, "bleu": bleu, "seconds": [], "tokens": found.tokens, "found": found})
+    for name, contender in contenders.items():
+        _, found = contender.search()
+        rows.append({"engine": name, "bleu": found.bleu, "seconds": [], "tokens": found.tokens, "found": found})
     for turn in range(repeats):
         for row in rows:
-            row["seconds"].append(translate(loaded[row["engine"]], test.sources)[0])
+            row["seconds"].append(contenders[row["engine"]].search()[0])
         print(f"repetition {turn + 1} of {repeats}", file=sys.stderr)
     return rows
 
@@ -165,10 +169,12 @@ def main() -> None:
     """Read the options, measure and print."""
     args, options = _parser().parse_known_args()
     silence_libraries()
-    torch.set_num_threads(args.threads)
-    with tempfile.TemporaryDirectory() as folder:
-        loaded = contenders(args, options, Path(folder))
-        rows = compared(measured(loaded, sentences(loaded["fairseq"], limit=args.limit), repeats=args.repeats))
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        contenders = {
+            name: stack.enter_context(contextlib.closing(Contender(command, limit=args.limit, threads=args.threads)))
+            for name, command in commands(args, options, Path(folder)).items()
+        }
+        rows = compared(measured(contenders, repeats=args.repeats))
     print(table(rows))
     for row in rows:
         if row["different"]:

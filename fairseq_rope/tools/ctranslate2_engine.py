@@ -21,8 +21,8 @@ from fairseq_rope.tools.model_folder import ModelFolder, read_model_folder, toke
 from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2, share_threads
 
 _NO_PENALTY = 1e-10
-# on a CPU the scores of all words for more sentences than these leave the cache; measured at 128 and 512 dimensions
-_CPU_BATCH = 32
+# on a CPU the scores of all words for more hypotheses than these leave the cache; measured at 128 and 512 dimensions
+_CPU_HYPOTHESES = 64
 
 
 class CTranslate2Engine:
@@ -53,8 +53,9 @@ class CTranslate2Engine:
         )
         self.search = self._search(folder.target_names)
         device = device_of(package, cpu=cfg.common.cpu)
-        small = options.own_batches and device == "cpu"
-        self.batch_size: int | None = _CPU_BATCH if small else cfg.dataset.batch_size
+        self.batch_size: int | None = cfg.dataset.batch_size
+        if options.own_batches and device == "cpu":
+            self.batch_size = max(1, _CPU_HYPOTHESES // cfg.generation.beam)
         threads = share_threads(
             options.inter_threads,
             options.intra_threads,

@@ -1,92 +1,85 @@
-"""The engines that scripts/compare_engines.py compares, and what each finds for the sentences of a test set."""
+"""The engines that scripts/compare_engines.py compares, each in a process of its own, and what each finds."""
 
+import functools
 import time
 from collections.abc import Sequence
-from pathlib import Path
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
-from fairseq_rope.export.writing import write_model
-from fairseq_rope.tools._common import ToolError
-from fairseq_rope.tools.engine import Hypothesis
+from fairseq_rope.tools._common import ToolError, silence_libraries
+from fairseq_rope.tools.metrics import fairseq_bleu
 from fairseq_rope.tools.translator import Translator
 
 
-class Sentences(NamedTuple):
-    """A binarised test set: source tokens with </s>, (S,) each, and the text of each reference."""
-
-    sources: list[Tensor]
-    references: list[str]
-
-
 class Found(NamedTuple):
-    """One engine's translations in the order of the test set, their scores, and their tokens with </s> in all."""
+    """One engine's translations in the order of the test set, their scores, number of tokens with </s>, and BLEU4."""
 
     texts: list[str]
     scores: list[float]
     tokens: int
+    bleu: float
 
 
-def sentences(translator: Translator, *, limit: int | None) -> Sentences:
-    """Read the first `limit` sentences of `--gen-subset`.
+class Contender:
+    """A process that holds one engine: in one process with others none is as fast as where it is used.
 
-    Raises:
-        ToolError: a sentence is too long for the model.
-        OSError: the folder of fairseq-preprocess has no such set.
+    Args:
+        options: of `translate`.
+        limit: translate the first so many sentences of `--gen-subset`; all if None.
+        threads: on the CPU.
     """
+
+    def __init__(self, options: Sequence[str], *, limit: int | None, threads: int) -> None:
+        self._spec = (tuple(options), limit, threads)
+        self._process = ProcessPoolExecutor(1, get_context("spawn"))
+
+    def search(self) -> tuple[float, Found]:
+        """Translate the test set; the seconds are those of the search alone.
+
+        Raises:
+            ToolError: what is wrong with options, files or sentences.
+            OSError: the folder of fairseq-preprocess has no such set.
+        """
+        return self._process.submit(_search, *self._spec).result()
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.shutdown()
+
+
+def _search(options: tuple[str, ...], limit: int | None, threads: int) -> tuple[float, Found]:
+    translator, sources, references = _load(options, limit, threads)
+    start = time.perf_counter()
+    found = dict(translator.engine.translate(sources))
+    seconds = time.perf_counter() - start
+    hypotheses = [best for place in range(len(sources)) if (best := found.get(place)) is not None]
+    if len(hypotheses) < len(sources):
+        raise ToolError(f"{len(sources) - len(hypotheses)} sentences have no translation")
+    texts = [_text(translator, best.tokens) for best in hypotheses]
+    scores, tokens = [best.score for best in hypotheses], sum(len(best.tokens) for best in hypotheses)
+    return seconds, Found(texts, scores, tokens, fairseq_bleu(texts, references).value)
+
+
+@functools.cache
+def _load(options: tuple[str, ...], limit: int | None, threads: int) -> tuple[Translator, list[Tensor], list[str]]:
+    """Load an engine, the source tokens with </s> of its test set, (S,) each, and the text of each reference."""
+    silence_libraries()
+    torch.set_num_threads(threads)
+    translator = Translator.from_args(options)
     subset = translator.cfg.dataset.gen_subset
     translator.task.load_dataset(subset)
     dataset = translator.task.dataset(subset)
     numbers = range(min(len(dataset), limit or len(dataset)))
     sources = [dataset.src[i] for i in numbers]
-    longest = max(map(len, sources), default=0)
-    if longest > translator.engine.max_source_tokens:
-        raise ToolError(
-            f"a sentence of {subset} has {longest} tokens, and the most is {translator.engine.max_source_tokens}"
-        )
-    return Sentences(
-        sources, [translator.codec.decode(dataset.tgt[i].tolist(), translator.engine.marks) for i in numbers]
-    )
+    longest, most = max(map(len, sources), default=0), translator.engine.max_source_tokens
+    if longest > most:
+        raise ToolError(f"a sentence of {subset} has {longest} tokens, and the most is {most}")
+    return translator, sources, [_text(translator, dataset.tgt[i].tolist()) for i in numbers]
 
 
-def exported(
-    fairseq: Translator, options: Sequence[str], folder: Path, *, quantization: str, layout: str
-) -> Translator:
-    """Load the model of `fairseq` with CTranslate2, from a folder that is written here.
-
-    Args:
-        fairseq: with one rotary model.
-        options: of `translate`, for both engines and for CTranslate2's.
-        folder: a new one.
-        quantization: of the stored weights.
-        layout: the rotary pairs of the stored weights.
-    """
-    folder.mkdir()
-    write_model(folder, fairseq.task, fairseq.engine.models[0], quantization=quantization, layout=layout)
-    return Translator.from_args([*options, "--engine", "ctranslate2", "--path", str(folder)])
-
-
-def translate(translator: Translator, sources: Sequence[Tensor]) -> tuple[float, dict[int, Hypothesis]]:
-    """Search for the best translation of each source; the seconds are those of the search alone.
-
-    Raises:
-        ToolError: a source has none.
-    """
-    start = time.perf_counter()
-    found = dict(translator.engine.translate(sources))
-    seconds = time.perf_counter() - start
-    hypotheses = {place: best for place, best in found.items() if best is not None}
-    if len(hypotheses) < len(sources):
-        raise ToolError(f"{len(sources) - len(hypotheses)} sentences have no translation")
-    return seconds, hypotheses
-
-
-def decoded(translator: Translator, hypotheses: dict[int, Hypothesis]) -> Found:
-    """Put what `translate` gives in order, as text."""
-    ordered = [hypotheses[place] for place in range(len(hypotheses))]
-    return Found(
-        [translator.codec.decode(best.tokens, translator.engine.marks) for best in ordered],
-        [best.score for best in ordered],
-        sum(len(best.tokens) for best in ordered),
-    )
+def _text(translator: Translator, tokens: list[int]) -> str:
+    return translator.codec.decode(tokens, translator.engine.marks)

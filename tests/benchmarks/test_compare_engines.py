@@ -51,10 +51,10 @@ def test_a_comparison_finds_what_fairseq_generate_finds(trained: Trained, tmp_pa
 
 
 def test_speed_is_a_ratio_of_tokens_a_second_turn_by_turn() -> None:
-    found = Found(["a", "b", "c", "d"], [-1.0, -2.0, -3.0, -4.0], 40)
-    other = Found(["a", "x", "c", "y"], [-1.0, -2.5, -3.0, -4.5], 20)
+    found = Found(["a", "b", "c", "d"], [-1.0, -2.0, -3.0, -4.0], 40, 1.0)
+    other = Found(["a", "x", "c", "y"], [-1.0, -2.5, -3.0, -4.5], 20, 1.0)
     rows = [
-        {"engine": engine, "bleu": 1.0, "seconds": seconds, "tokens": found.tokens, "found": found}
+        {"engine": engine, "bleu": found.bleu, "seconds": seconds, "tokens": found.tokens, "found": found}
         for engine, seconds, found in ((STOCK, [4.0, 2.0], other), ("fairseq", [2.0, 4.0], found), ("c", [1, 1], other))
     ]
     first, second, third = compared(rows)

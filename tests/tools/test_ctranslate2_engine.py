@@ -55,12 +55,14 @@ def test_threads_types_and_batches_change_neither_order_nor_text(trained: Traine
 @pytest.mark.parametrize(
     ("options", "workers", "largest"),
     [
-        ((), 3, 32),
+        ((), 3, 64),
+        (("--beam", "4"), 3, 16),
+        (("--beam", "100"), 3, 1),
         (("--buffer-size", "1"), 1, 1),
-        (("--buffer-size", "40"), 2, 32),
+        (("--buffer-size", "80"), 2, 64),
         (("--max-tokens", "4096"), 3, 100),
         (("--batch-size", "60"), 3, 60),
-        (("--inter-threads", "2"), 2, 32),
+        (("--inter-threads", "2"), 2, 64),
     ],
 )
 def test_batches_are_small_and_as_many_at_a_time_as_cores_unless_told_otherwise(
