@@ -13,6 +13,9 @@ source "$ROOT/scripts/hardware.sh"
 # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
 export PYTHONWARNINGS=${PYTHONWARNINGS:-ignore::FutureWarning,ignore::UserWarning,ignore::DeprecationWarning}
 
+# on a CPU oneDNN would keep the compiled products of 1,024 shapes, each in the way of larger memory; a step has about 20
+export ONEDNN_PRIMITIVE_CACHE_CAPACITY=${ONEDNN_PRIMITIVE_CACHE_CAPACITY:-64}
+
 # take_option ARGUMENT...: the first is an option of every experiment, or a stage; TAKEN arguments belong to it.
 # shellcheck disable=SC2034  # CONF and TAKEN are of the script that calls it
 take_option() {

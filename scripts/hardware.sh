@@ -56,11 +56,7 @@ launch_training() {
   fi
   # without the number, fairseq takes all GPUs of the machine, and two nodes of one GPU for two trainings
   set -- "$@" --distributed-world-size "$((GPUS ? NODES * GPUS : 1))"
-  if ((GPUS == 0)); then
-    set -- "$@" --cpu
-    # oneDNN would keep the compiled products of 1,024 shapes, which lie in the way of larger memory; a step has about 20
-    export ONEDNN_PRIMITIVE_CACHE_CAPACITY=${ONEDNN_PRIMITIVE_CACHE_CAPACITY:-64}
-  fi
+  ((GPUS)) || set -- "$@" --cpu
   [[ $PRECISION == fp32 ]] || set -- "$@" "--$PRECISION"
   log "hardware: $NODES node(s) with $GPUS GPU(s), $PRECISION"
   "${launcher[@]}" fairseq-train "$@"

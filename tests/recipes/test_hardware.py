@@ -11,7 +11,7 @@ from tests.trained import ROOT
 
 LAUNCH = """set -euo pipefail
 source scripts/lib.sh
-source scripts/hardware.sh
+source scripts/experiment.sh
 find_hardware
 options=$(batch_options "$BATCH_TOKENS" "$MAX_TOKENS")
 launch_training data $options
