@@ -8,7 +8,7 @@
 #
 # Set:  WORK  work folder (runs/quickstart)
 # Out:  $WORK/rope/averaged.pt, a table of results, and how to translate your own text. Run again, it continues.
-# Time: on two cores 3 to 10 minutes of installation, once, and about 7 minutes; --compare about 5 more.
+# Time: on two cores 1 to 10 minutes of installation, once, and about 3 minutes; --compare about 3 more.
 # Expected: test BLEU above 90.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
