@@ -21,8 +21,8 @@ from fairseq_rope.tools.model_folder import ModelFolder, read_model_folder, toke
 from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2, share_threads
 
 _NO_PENALTY = 1e-10
-# on a CPU the scores of all words for more hypotheses than these leave the cache; measured at 128 and 512 dimensions
-_CPU_HYPOTHESES = 64
+# sentences of a batch on a CPU, at most; measured at 128 and 512 dimensions, beam 4
+_CPU_BATCH = 32
 
 
 class CTranslate2Engine:
@@ -53,9 +53,8 @@ class CTranslate2Engine:
         )
         self.search = self._search(folder.target_names)
         device = device_of(package, cpu=cfg.common.cpu)
-        self.batch_size: int | None = cfg.dataset.batch_size
-        if options.own_batches and device == "cpu":
-            self.batch_size = max(1, _CPU_HYPOTHESES // cfg.generation.beam)
+        self.shares_evenly = options.own_batches and device == "cpu"
+        self.batch_size: int | None = _CPU_BATCH if self.shares_evenly else cfg.dataset.batch_size
         threads = share_threads(
             options.inter_threads,
             options.intra_threads,
@@ -63,6 +62,7 @@ class CTranslate2Engine:
             cores=torch.get_num_threads() if device == "cpu" else 1,
             batches=math.ceil(cfg.interactive.buffer_size / (self.batch_size or 1)),
         )
+        self.workers = threads[0]
         self.translator = _load(package, folder, device, options.compute_type, threads)
 
     def translate(self, sources: Sequence[Tensor]) -> Iterator[tuple[int, Hypothesis | None]]:
@@ -71,7 +71,7 @@ class CTranslate2Engine:
         dataset = self.task.build_dataset_for_inference(list(sources), lengths)
         started = []
         # all are started before the first is awaited, so that several threads have work
-        sizes = {"max_tokens": self.cfg.dataset.max_tokens, "max_sentences": self.batch_size}
+        sizes = {"max_tokens": self.cfg.dataset.max_tokens, "max_sentences": self._batch_size(len(sources))}
         for batch in length_batches(dataset, lengths, **sizes):
             limit = self._limit(max(lengths[place] for place in batch))
             # without </s>, which the model adds
@@ -83,6 +83,13 @@ class CTranslate2Engine:
         for batch, limit, results in started:
             for place, result in zip(batch, results, strict=True):
                 yield int(place), self._hypothesis(result.result(), limit)
+
+    def _batch_size(self, sentences: int) -> int | None:
+        """Give how many sentences a batch has; on a CPU no worker is left without one while others have more."""
+        if not (self.batch_size and self.shares_evenly):
+            return self.batch_size
+        rounds = math.ceil(sentences / (self.workers * self.batch_size))
+        return max(1, math.ceil(sentences / max(1, self.workers * rounds)))
 
     def _limit(self, width: int) -> int:
         """Give how many target tokens without </s> fit; `width` is the longest source of the batch, with </s>."""

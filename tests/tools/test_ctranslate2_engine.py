@@ -55,17 +55,17 @@ def test_threads_types_and_batches_change_neither_order_nor_text(trained: Traine
 @pytest.mark.parametrize(
     ("options", "workers", "largest"),
     [
-        ((), 3, 64),
-        (("--beam", "4"), 3, 16),
-        (("--beam", "100"), 3, 1),
+        ((), 3, 17),  # six batches, two for each worker
+        (("--beam", "4"), 3, 17),
         (("--buffer-size", "1"), 1, 1),
-        (("--buffer-size", "80"), 2, 64),
+        (("--buffer-size", "80"), 3, 27),
         (("--max-tokens", "4096"), 3, 100),
         (("--batch-size", "60"), 3, 60),
-        (("--inter-threads", "2"), 2, 64),
+        (("--inter-threads", "2"), 2, 25),
+        (("--inter-threads", "1"), 1, 25),
     ],
 )
-def test_batches_are_small_and_as_many_at_a_time_as_cores_unless_told_otherwise(
+def test_batches_are_small_and_shared_out_evenly_among_cores_unless_told_otherwise(
     trained: Trained,
     exported: Path,
     monkeypatch: pytest.MonkeyPatch,
