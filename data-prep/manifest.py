@@ -8,14 +8,18 @@ of lines, which are the newlines.
 """
 
 import argparse
+import contextlib
+import gzip
 import hashlib
 import json
 import platform
+import zlib
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import IO
 
-from textio import DataError, complete_files, run
+from textio import DataError, complete_files, open_text, run
 
 FOLDERS = ("raw", "text", "data-bin")
 PACKAGES = (
@@ -45,10 +49,29 @@ def versions() -> dict[str, str]:
     return found
 
 
+@contextlib.contextmanager
+def plain(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, or FILE.gz unpacked where there is no FILE.
+
+    Raises:
+        DataError: it cannot be opened, or is not a whole gzip file.
+    """
+    packed = path.with_name(f"{path.name}.gz")
+    if path.exists() or not packed.exists():
+        with open_text(path) as file:
+            yield file
+        return
+    try:
+        with open_text(packed) as raw, gzip.open(raw) as file:
+            yield file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(f"{packed} is not a whole gzip file: {error}") from None
+
+
 def facts(path: Path) -> dict[str, int | str]:
     """Return size and SHA-256 of a file, and the number of lines if it is text; memory doesn't depend on its size."""
     digest, size, lines, is_text = hashlib.sha256(), 0, 0, True
-    with path.open("rb") as file:
+    with plain(path) as file:
         while chunk := file.read(CHUNK):
             digest.update(chunk)
             size += len(chunk)
