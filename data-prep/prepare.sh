@@ -139,12 +139,12 @@ preprocess() {
 
 # binarise: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
 binarise() {
-  local text=$WORK/text bin=$WORK/data-bin set tests
+  local text=$WORK/text bin=$WORK/data-bin set tests=""
   for set in $(sets); do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
   # a dictionary belongs to its text: with another it gives <unk> in silence
   keep_record "$WORK/data-bin.settings" "$(data_record)"
   [[ -d $bin ]] || rm -f -- "$WORK/manifest.json" # which is of what was there before
-  tests=$(printf ",$text/%s" "${TEST_SETS[@]}")
+  for set in "${TEST_SETS[@]}"; do tests+=,$text/$set; done
   if [[ -d $bin ]]; then
     log "have $bin"
   elif ((SHARDS == 1)); then

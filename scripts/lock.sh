@@ -14,17 +14,20 @@ lock_file() {
   ((status == 0)) || log "note: there are no locks on the disk of $folder: nothing keeps a second run out"
 }
 
-# holder FILE: the process on this machine that has FILE open, but for this one.
+# holder FILE: the first process on this machine that has FILE open, but for this one.
 holder() {
-  local fd process
+  local fd process first=""
   for fd in /proc/[0-9]*/fd/*; do
     process=${fd#/proc/} process=${process%%/*}
-    if [[ $fd -ef $1 && $process != "$$" && $process != "$BASHPID" ]]; then
-      printf 'process %s, %s' "$process" "$(tr '\0' ' ' <"/proc/$process/cmdline" | head -c 200)"
-      return
+    if [[ $fd -ef $1 && $process != "$$" && $process != "$BASHPID" ]] && ((process < ${first:-process + 1})); then
+      first=$process
     fi
   done
-  printf 'on another machine, or of another user'
+  if [[ -n $first ]]; then
+    printf 'process %s, %s' "$first" "$(tr '\0\n' '  ' 2>/dev/null <"/proc/$first/cmdline" | head -c 200)"
+  else
+    printf 'on another machine, or of another user'
+  fi
 }
 
 # lock_work STAGE...: fetch and prepare have the work folder for themselves; the other stages only their models, so that

@@ -117,12 +117,14 @@ words() { # of stdin, on one line
 
 # refuse_changed: die where compare_record has found something; else old records become today's.
 refuse_changed() {
-  local record
-  ((${#CHANGED[@]} == 0)) ||
-    die "made from other text or settings (- there, + now): $(printf '%q ' "${CHANGED[@]}"): remove this, or choose another folder with WORK"
+  local record products
+  if ((${#CHANGED[@]})); then
+    products=$(printf '%q ' "${CHANGED[@]}")
+    die "made from other text or settings (above, - then, + now): ${products% }; remove this, or choose another folder with WORK"
+  fi
   for record in "${!OLD[@]}"; do
     log "note: $record does not say which text it is of (version 0.1.0): it is taken as of today's text"
-    write_record "$record" "${OLD[$record]}"$'\n'"# a version of fairseq_rope that kept no records"
+    write_record "$record" "${OLD[$record]}"
   done
   OLD=()
 }
