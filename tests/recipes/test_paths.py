@@ -1,6 +1,7 @@
 """Recipes in folders whose names shells and programs stumble over, and in a clone that cannot be written."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,12 +13,13 @@ from tests.recipes.stubs import Stubs
 from tests.recipes.test_bitext import translate_as_printed
 from tests.trained import ROOT
 
+SIZES = 'SIZES = {"train": 2000, "valid": 50, "test": 30, "long": 10}'
 SMALL = """
+BPE_MERGES=300
 TEST_SETS=(test)
 SIZE=(--encoder-layers 1 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32
   --decoder-layers 1 --decoder-embed-dim 32 --decoder-ffn-embed-dim 32)
 ROPE+=("${SIZE[@]}")
-SINUSOIDAL+=("${SIZE[@]}")
 TRAIN+=(--max-update 12)
 SAVE=(--save-interval-updates 3 --keep-interval-updates 3 --no-epoch-checkpoints)
 AVERAGE=(--num-update-checkpoints 2)
@@ -37,14 +39,15 @@ def clone(tmp_path: Path) -> Path:
 def test_the_quickstart_and_the_command_that_it_prints_run(clone: Path, tmp_path: Path):
     with (clone / "scripts" / "conf" / "quickstart.env").open("a") as file:
         file.write(SMALL)
+    corpus = clone / "data-prep" / "make_grammar_corpus.py"
+    corpus.write_text(re.sub(r"SIZES = \{.*\}", SIZES, corpus.read_text(encoding="utf-8")), encoding="utf-8")
     work = tmp_path / "ö wörk"
     env = environment(work, PYTHONPATH=str(clone))
-    command = ["bash", str(clone / "scripts" / "quickstart.sh"), "--compare"]
+    command = ["bash", str(clone / "scripts" / "quickstart.sh")]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     assert "| test: BLEU " in done.stdout and "Five sentences of the test set" in done.stdout
     assert len((work / "five.de").read_text(encoding="utf-8").splitlines()) == 5
-    assert (work / "learning_curves.png").exists()
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     assert len(translate_as_printed(done.stdout, elsewhere, env)) == 1
