@@ -2,8 +2,8 @@
 
     python data-prep/fingerprint.py data/train.en data/train.de
 
-reads data/train.en.gz, unpacked, where there is no data/train.en. With --versions it prints the versions of the programs
-that text goes through, a line each.
+reads data/train.en.gz, unpacked, where there is no data/train.en. With --versions it prints the versions of Python and
+of the packages that text goes through, a line each.
 """
 
 import argparse

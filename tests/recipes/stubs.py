@@ -1,4 +1,4 @@
-"""Recipes in seconds: their shell and data-prep are real, programs that need torch are stubs that record their arguments."""
+"""Recipes in seconds: shell and data-prep are real, programs that need torch are stubs that record their arguments."""
 
 import os
 import shutil

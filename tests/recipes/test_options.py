@@ -16,7 +16,11 @@ def stubs(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
 BITEXT = {  # arguments, settings -> the error
     "shards that are no number": ([], {"SHARDS": "abc"}, "SHARDS must be a whole number from 1 to 9999, but is abc"),
     "no shards": ([], {"SHARDS": "0"}, "SHARDS must be a whole number from 1 to 9999, but is 0"),
-    "shards by command": ([], {"SHARDS": "a[$(touch pwned)]"}, "SHARDS must be a whole number from 1 to 9999, but is a"),
+    "shards by command": (
+        [],
+        {"SHARDS": "a[$(touch pwned)]"},
+        "SHARDS must be a whole number from 1 to 9999, but is a",
+    ),
     "an octal number": ([], {"SHARDS": "08"}, "SHARDS must be a whole number from 1 to 9999, but is 08"),
     "jobs": ([], {"JOBS": "-1"}, "JOBS must be a whole number from 1 to 4096, but is -1"),
     "epochs": ([], {"MAX_EPOCH": "4.5"}, "MAX_EPOCH must be a whole number from 1, but is 4.5"),
@@ -47,7 +51,11 @@ BITEXT = {  # arguments, settings -> the error
     "models by glob": ([], {"MODELS": "*"}, "MODELS must be of rope and sinusoidal, but is \\*"),
     "no model": ([], {"MODELS": " "}, "MODELS must be of rope and sinusoidal, but is \\ "),
     "seed": (["--seeds", "1,x"], {}, "--seeds must be numbers with commas between, as 1,2,3, but is 1\\,x"),
-    "a seed with a zero before": (["--seeds", "01"], {}, "--seeds must be numbers with commas between, as 1,2,3, but is 01"),
+    "a seed with a zero before": (
+        ["--seeds", "01"],
+        {},
+        "--seeds must be numbers with commas between, as 1,2,3, but is 01",
+    ),
     "a seed too large": (
         ["--seeds", "4294967296"],
         {},
@@ -57,7 +65,11 @@ BITEXT = {  # arguments, settings -> the error
     "empty stage": ([""], {}, "a stage must be of fetch prepare train average evaluate, but is ''"),
     "unknown option": (["--beam", "4"], {}, "there is no option --beam, see --help"),
     "no value": (["--conf"], {}, "--conf needs a name"),
-    "an option for a value": (["--test", "-s"], {}, "--test needs a prefix, but is followed by -s (a path may begin with ./)"),
+    "an option for a value": (
+        ["--test", "-s"],
+        {},
+        "--test needs a prefix, but is followed by -s (a path may begin with ./)",
+    ),
     "an empty value": (["--train", ""], {}, "--train needs a prefix"),
     "equal languages": (["-t", "en"], {}, "source and target language must differ, but are both en"),
     "language": (["-t", "../de"], {}, "TARGET_LANG must be of letters, digits, _ and -, but is ../de"),

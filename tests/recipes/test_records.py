@@ -1,4 +1,4 @@
-"""scripts/records.sh: what is in a work folder is made from today's text and settings, or a run says so before it works."""
+"""scripts/records.sh: a work folder is made from today's text and settings, or a run says so before it works."""
 
 import shlex
 import shutil
@@ -34,7 +34,11 @@ def work(finished: Path, tmp_path: Path) -> Path:
 
 
 def state(work: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(work)): path.read_bytes() for path in work.rglob("*") if path.is_file() and path.suffix != ".lock"}
+    return {
+        str(path.relative_to(work)): path.read_bytes()
+        for path in work.rglob("*")
+        if path.is_file() and path.suffix != ".lock"
+    }
 
 
 def named(stderr: str) -> set[str]:
@@ -49,6 +53,17 @@ def test_a_moved_folder_has_nothing_left_to_do(stubs: Stubs, work: Path):
     done = stubs.run(work, *stubs.command())
     assert done.returncode == 0, done.stderr
     assert state(work) == before and " make " not in done.stderr
+
+
+def test_the_printed_command_is_the_same_words_to_a_shell(stubs: Stubs, finished: Path, tmp_path: Path):
+    printed = stubs.run(finished, *stubs.command()).stdout
+    line = next(line for line in printed.splitlines() if "tools.translate" in line)
+    (tmp_path / "mine.en").write_text("A sentence.\n")
+    done = stubs.run(finished, "bash", "-c", f"cd {shlex.quote(str(tmp_path))} && {line}")
+    assert done.returncode == 0 and (tmp_path / "mine.de").read_text() == "A sentence.\n", done.stderr
+    (call,) = stubs.calls("fairseq_rope.tools.translate")
+    assert call[2:5] == [f"{finished}/data-bin", "--path", f"{finished}/rope/averaged.pt"]
+    assert f"{finished}/text/codes" in call
 
 
 ALL = {"text", "data-bin", "rope"}
@@ -89,7 +104,9 @@ OTHER = {  # arguments, settings, conf -> what is named, a line of the differenc
 }
 
 
-@pytest.mark.parametrize(("stages", "prefixes", "settings", "conf", "products", "difference"), OTHER.values(), ids=OTHER)
+@pytest.mark.parametrize(
+    ("stages", "prefixes", "settings", "conf", "products", "difference"), OTHER.values(), ids=OTHER
+)
 def test_other_text_or_settings_are_refused_before_work_and_what_is_made_from_others_is_named(
     stubs: Stubs, work: Path, stages, prefixes, settings, conf, products: set[str], difference: str
 ):
