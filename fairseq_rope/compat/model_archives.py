@@ -55,7 +55,7 @@ def check_archive(path: str, *, suffix: str) -> None:
         suffix: which tells its compression.
 
     Raises:
-        UnsafeArchive: a member is a link or a device, would be outside the folder, or is too large; or it is no archive.
+        UnsafeArchive: a member is a link or a device, is outside the folder or too large; or it is no archive.
     """
     limit = max(_ALWAYS_ALLOWED, _RATIO * os.path.getsize(path))
     try:
