@@ -60,11 +60,13 @@ def check_archive(path: str, *, suffix: str) -> None:
     limit = max(_ALWAYS_ALLOWED, _RATIO * os.path.getsize(path))
     try:
         with _OPEN.get(suffix, open)(path, "rb") as file:
-            stream = _Limited(file, limit)
+            stream = _Limited(path, file, limit)
             # "r|" reads blocks in their order, so that the limit ends the reading
             with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|") as archive:
                 for member in archive:
-                    problem = _problem(member) or ("is too large" if member.size > limit else None)
+                    problem = _problem(member) or (
+                        f"holds more than {_RATIO} times its size" if member.size > limit else None
+                    )
                     if problem:
                         raise UnsafeArchive(f"{path} is not unpacked: its member {member.name!r} {problem}")
     except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError) as error:
@@ -74,15 +76,15 @@ def check_archive(path: str, *, suffix: str) -> None:
 class _Limited:
     """A file that ends with an error where more than `limit` bytes are read from it."""
 
-    def __init__(self, file: Any, limit: int):
-        self.file = file
-        self.left = limit
+    def __init__(self, path: str, file: Any, limit: int):
+        self.path, self.file, self.left = path, file, limit
 
     def read(self, size: int) -> bytes:
-        self.left -= size
+        data = cast("bytes", self.file.read(min(size, self.left + 1)))
+        self.left -= len(data)
         if self.left < 0:
-            raise UnsafeArchive(f"{self.file.name} is not unpacked: it is too large for its size when packed")
-        return cast("bytes", self.file.read(size))
+            raise UnsafeArchive(f"{self.path} is not unpacked: it holds more than {_RATIO} times its size")
+        return data
 
 
 def _problem(member: tarfile.TarInfo) -> str | None:

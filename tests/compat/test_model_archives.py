@@ -69,7 +69,7 @@ def test_a_bomb_is_named_and_not_unpacked(kind: bytes, gibibytes: int, tmp_path:
     info.size, info.type = gibibytes << 30, kind
     path = bomb(tmp_path / "model.tar.gz", info, gibibytes)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no folder for temporary files"))
-    with pytest.raises(UnsafeArchive, match=r"model.tar.gz is not unpacked: .* too large"):
+    with pytest.raises(UnsafeArchive, match=r"model.tar.gz is not unpacked: .*holds more than 100 times"):
         file_utils.load_archive_file(str(path))
     assert path.is_file()
 
