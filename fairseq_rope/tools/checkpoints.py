@@ -31,7 +31,8 @@ def last_update_checkpoints(folder: Path, count: int, *, upper_bound: int | None
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read one fairseq checkpoint onto the CPU; tensors of a zip file stay on disk until they are used.
 
-    Only the types that `fairseq_rope` trusts are made; nothing in the file can run.
+    Only the types that `fairseq_rope` trusts are made, so reading runs nothing. Options are read as they are: what
+    builds a model from them checks them first, see `fairseq_rope.compat.checkpoint_options`.
 
     Returns: the checkpoint's dictionary; `model` is a dictionary in it.
 
