@@ -52,15 +52,16 @@ def load_checkpoint(path: Path) -> Checkpoint:
     try:
         # mmap needs torch's zip form; files of torch < 1.6 have another
         state = torch.load(path, map_location="cpu", mmap=is_zip, weights_only=True)
-    except OSError:
-        raise
     except Exception as error:  # unpickling damaged bytes can raise anything
+        if _is_unreadable(error):
+            raise
         refused = _REFUSED.search(str(error))
         if refused:
             reason = f"it wants to run {refused[1]}, which a checkpoint never needs; refused"
             raise ToolError(f"cannot load {path}: {reason}") from error
-        # a zip file whose checksums are right is as it was written, whatever keeps torch from reading it
-        raise (ToolError if is_zip else DamagedCheckpointError)(f"cannot load {path}: {_failure(error)}") from error
+        # a zip file with the right checksums and structure is as it was written, whatever else keeps torch from it
+        whole = is_zip and "PytorchStreamReader" not in str(error)
+        raise (ToolError if whole else DamagedCheckpointError)(f"cannot load {path}: {_failure(error)}") from error
     _check_form(path, state)
     return state
 
@@ -100,23 +101,27 @@ def _is_whole_zip(path: Path) -> bool:
         DamagedCheckpointError: a zip file with a wrong checksum or directory.
         OSError: it cannot be read.
     """
-    with path.open("rb") as file:
-        if not zipfile.is_zipfile(file):
-            file.seek(0)
-            while file.read(1 << 20):  # is_zipfile says no as well where reading fails
-                pass
-            return False
     try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
+        with path.open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                file.seek(0)
+                while file.read(1 << 20):  # is_zipfile says no as well where reading fails
+                    pass
+                return False
+            with zipfile.ZipFile(file) as archive:
+                damaged = archive.testzip()
     except Exception as error:
-        # a damaged directory sends the reader to places before the file
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+        if _is_unreadable(error):
             raise
         raise DamagedCheckpointError(f"cannot load {path}: {_failure(error)}") from error
     if damaged is not None:
         raise DamagedCheckpointError(f"cannot load {path}: it is corrupt, the checksum of {damaged} is wrong")
     return True
+
+
+def _is_unreadable(error: Exception) -> bool:
+    """Tell whether reading failed, whatever the bytes are; a damaged zip sends its reader to places before the file."""
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
 
 
 def _failure(error: Exception) -> str:

@@ -61,12 +61,13 @@ def _make_last(newest: Health, last: Health | None, path: Path) -> Iterator[str]
             f"move it elsewhere to go on from {newest.path.name} at {newest.updates} updates"
         )
     # fairseq writes it last: a later change is a person's choice to go back
-    if last and last.updates is not None and path.lstat().st_ctime_ns > newest.path.lstat().st_ctime_ns:
+    if last and last.updates is not None and path.lstat().st_ctime_ns >= newest.path.lstat().st_ctime_ns:
         yield (
             f"left {path} at {last.updates} updates, which is of a later date than {newest.path.name} "
             f"at {newest.updates} updates"
         )
         return
+    done = f"made {path} from {newest.path.name} at {newest.updates} updates"
     part = path.with_name(f"{LAST}.part-{os.getpid()}")
     try:
         with newest.path.open("rb") as source, part.open("xb") as copy:
@@ -75,11 +76,11 @@ def _make_last(newest: Health, last: Health | None, path: Path) -> Iterator[str]
             os.fsync(copy.fileno())  # or a power cut could leave the name without the bytes
         if last:
             why = f": {last.damage}" if last.damage else f", which was at {last.updates} updates"
-            yield _set_aside(path, "broken" if last.damage else "older") + why
+            done = _set_aside(path, "broken" if last.damage else "older") + f"{why}\n{done}"
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    yield f"made {path} from {newest.path.name} at {newest.updates} updates"
+    yield from done.splitlines()
 
 
 def _set_aside(path: Path, why: str) -> str:
