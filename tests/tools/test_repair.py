@@ -28,8 +28,12 @@ def put(path: Path, updates: int, *, old_format: bool = False) -> Path:
     return path
 
 
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def digests(folder: Path) -> Counter[str]:
-    return Counter(hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.iterdir())
+    return Counter(map(digest, folder.iterdir()))
 
 
 def names(folder: Path) -> list[str]:
@@ -234,6 +238,11 @@ def test_what_is_not_a_folder_is_refused_and_a_broken_file_is_named_by_the_comma
     )
 
 
+def half_written(folder: Path, whole: Counter[str]) -> list[Path]:
+    """Files of other bytes than those that were there, but for copies under a temporary name."""
+    return [path for path in folder.iterdir() if digest(path) not in whole and ".part-" not in path.name]
+
+
 def kill_at_line(folder: Path, count: int) -> bool:
     """Repair in a child that kills itself before the line `count` of repair or its copying; True if it was killed."""
     child = os.fork()
@@ -284,6 +293,7 @@ def test_a_kill_at_any_line_loses_nothing_and_the_next_repair_makes_it_good(last
             touch_later(folder, but=folder / LAST)
         alive = not kill_at_line(folder, killed)
         assert before <= digests(folder), f"lost after line {killed}"
+        assert not half_written(folder, before), f"after line {killed}"
         list(repair(folder))
         assert before <= digests(folder) and examine(folder / LAST).updates == 60, f"after line {killed}"
         assert not list(folder.glob("*.part-*"))
