@@ -24,7 +24,7 @@ def refusal(data: Path, *arguments: str, arch: str) -> str:
     """The last line of fairseq-train, which must fail and leave the folder as it is."""
     folder = Path(arguments[-1])
     before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.iterdir()}
-    process = start(*command(data, *arguments, arch=arch))
+    process = start(*command(data, "--max-update", "5", *arguments, arch=arch))
     _, stderr = process.communicate(timeout=120)
     assert process.returncode != 0
     assert before == {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.iterdir()}
