@@ -18,7 +18,7 @@ from typing import Any
 
 from fairseq_rope.tools import compare
 from fairseq_rope.tools._common import run
-from fairseq_rope.tools.checks import ALLOWED
+from fairseq_rope.tools.checks import ALLOWED, ORDER_NOTE
 from fairseq_rope.tools.corpus import Settings
 from fairseq_rope.tools.experiment import Model, bucket_figures, figures, models, reports
 from fairseq_rope.tools.figure import Figure, cell
@@ -70,7 +70,9 @@ def signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
 def allowed(folder: Path) -> list[str]:
     """Give what was wrong with a run's hypotheses and scored nevertheless, a line each."""
     notes = ((name, note) for name, report in reports(folder).items() for note in report.get("notes", []))
-    return [f"note on {name} of {folder.name}: {note}" for name, note in notes if note.startswith("--allow")]
+    return [
+        f"note on {name} of {folder.name}: {note}" for name, note in notes if note.startswith(("--allow", ORDER_NOTE))
+    ]
 
 
 def differences(work: Path, found: Sequence[Model]) -> Iterator[Difference]:
