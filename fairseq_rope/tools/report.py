@@ -50,7 +50,10 @@ def score(corpus: Corpus, settings: Settings) -> Report:
     else:
         report.scores += _tokenised(Pair(corpus.hyps, corpus.refs), words, kind, settings)
     if raw is None:
-        report.notes.append("no detokenised BLEU and chrF: they need --target-lang, such as --target-lang de")
+        report.notes.append(
+            "no detokenised BLEU and chrF: raw text, as sacreBLEU takes it, needs --detokenised; "
+            "tokens need --target-lang, such as --target-lang de"
+        )
     else:
         _score_raw(report, raw, source_words(corpus))
         report.notes += _unknown_words(corpus)

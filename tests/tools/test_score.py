@@ -129,7 +129,9 @@ def test_settings_that_do_not_fit_are_refused(how: dict[str, object], message: s
 
 
 def test_what_is_left_out_is_said() -> None:
-    assert "they need --target-lang" in report_of(HYPS, REFS).notes[1]
+    assert "raw text, as sacreBLEU takes it, needs --detokenised; tokens need --target-lang" in str(
+        report_of(HYPS, REFS).notes
+    )
     assert "hold 1 unknown words" in report_of(HYPS, REFS, target_lang="de").notes[-1]
 
 
