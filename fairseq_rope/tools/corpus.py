@@ -10,7 +10,6 @@ from fairseq_rope.tools.compound_split import LANGUAGES, refuse_split_hyphens
 from fairseq_rope.tools.detokenise import bpe_kind, detokenise, join_bpe
 from fairseq_rope.tools.textfile import Text
 
-
 # what tells how the hypotheses become raw text
 RAW_NEEDS = "--target-lang, by whose rules the hypotheses are detokenised, or --detokenised: they are raw already"
 

@@ -6,13 +6,13 @@ python -m fairseq_rope.tools.score --sys hyps.txt --ref refs.txt --detokenised
 
 BLEU4 takes the tokens as they stand, BPE and all, as fairseq-score does. For the other scores BPE is joined and Moses'
 tokenisation undone, on both sides alike; --ref-raw gives the untouched reference instead, which makes them comparable
-with those of other systems. --detokenised says that both sides are raw text already, and gives the scores of sacreBLEU's
-own command, without a language. For German there is the compound-split BLEU of the papers too. With the source, which a
-log holds, BLEU by its length follows.
+with those of other systems. --detokenised says that both sides are raw text already, and needs no language: the scores
+are those of sacreBLEU's own command. For German there is the compound-split BLEU of the papers too. With the source,
+which a log holds, BLEU by its length follows.
 
 Text that can't be what it is taken for is an error that names file and line: unequal numbers of lines, lines out of
-order, empty hypotheses, marks of BPE or split hyphens in raw text. A few lines out of order, which near paraphrases look
-like, are a note.
+order, empty hypotheses, marks of BPE or split hyphens in raw text. Few lines out of order, as near paraphrases look,
+are a note.
 """
 
 import argparse
