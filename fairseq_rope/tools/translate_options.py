@@ -15,7 +15,7 @@ from fairseq.tasks import TASK_REGISTRY
 from omegaconf import MISSING
 
 from fairseq_rope.tools._common import ToolError
-from fairseq_rope.tools.data_folder import languages
+from fairseq_rope.tools.data_folder import languages, refuse_colon
 from fairseq_rope.tools.engine_options import RuntimeOptions, add_engine_options, runtime_options
 
 DEFAULT_MAX_TOKENS = 4096
@@ -131,6 +131,7 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     if args.path is None:
         raise ToolError("--path must name a checkpoint, or several with : between them")
     if args.engine == "fairseq" and not args.checkpoint_suffix and args.checkpoint_shard_count == 1:
+        refuse_colon("--path", args.path)
         _check("--path", utils.split_paths(args.path), Path.is_file)
     for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
         if args.bpe == bpe:
@@ -140,8 +141,7 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     if args.output != "-" and Path(args.output).is_dir():
         raise ToolError(f"--output must be a file, but {args.output} is a folder")
     if args.task == "translation":
-        folder = Path(utils.split_paths(args.data)[0])
-        args.source_lang, args.target_lang = languages(folder, args.source_lang, args.target_lang)
+        args.source_lang, args.target_lang = languages(Path(args.data), args.source_lang, args.target_lang)
     if args.normalise and not getattr(args, "source_lang", None):
         raise ToolError("--normalise needs --source-lang: its rules depend on the language")
 
