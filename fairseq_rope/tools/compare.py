@@ -11,11 +11,11 @@ command, sacrebleu REF -i BASELINE SYSTEM... --paired-bs.
 import argparse
 import dataclasses
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from fairseq_rope.tools._common import ToolError, run
+from fairseq_rope.tools._streams import tell
 from fairseq_rope.tools.checks import ALLOWED, same_length
 from fairseq_rope.tools.corpus import Pair, Settings, check
 from fairseq_rope.tools.markdown import table
@@ -37,7 +37,7 @@ def compare_files(
         hyps = read_text(file)
         same_length(hyps, refs, options=("SYSTEM", "--ref-raw"))
         for note in check(None, Pair(hyps, refs), settings):
-            print(f"compare: note: {note}", file=sys.stderr)
+            tell(f"compare: note: {note}")
         systems[name] = hyps.lines
     return paired_bootstrap(
         systems, refs.lines, target_lang=settings.target_lang, lowercase=settings.lowercase, samples=samples

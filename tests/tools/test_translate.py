@@ -223,7 +223,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(trained: Trained) -> None:
         process.stdout.readline()
         process.stdout.close()
         stderr = process.stderr.read().decode()
-    assert process.returncode == 0
+    assert process.returncode == 141  # as other programs, and those of data-prep
     assert "Traceback" not in stderr and "Broken pipe" not in stderr
 
 
@@ -235,6 +235,7 @@ def test_a_reader_that_has_enough_ends_it_quietly(trained: Trained) -> None:
         (["--input", "/no/text"], "--input /no/text: there is no such file"),
         (["--input", "/"], "--input /: it is a folder"),
         (["--output", "/"], "--output must be a file, but / is a folder"),
+        (["--path", "/no/a:/no/b"], "--path /no/a: there is no such file"),
         (["-t", "xx"], "has no dictionary dict.xx.txt (--target-lang xx)"),
         (["--beam", "0"], "--beam must be at least 1, but is 0"),
         (["--buffer-size", "-1"], "--buffer-size must be at least 0, but is -1"),
@@ -270,6 +271,19 @@ def test_an_option_that_is_not_given_is_named(trained: Trained, options: list[st
 def test_a_missing_data_folder_is_named(trained: Trained) -> None:
     with pytest.raises(ToolError, match="DATA must be a folder of fairseq-preprocess, but /no/data is not a folder"):
         Translator.from_args(["/no/data", *trained.options()[1:]])
+
+
+def test_a_colon_where_fairseq_splits_is_named(trained: Trained, tmp_path: Path) -> None:
+    (tmp_path / "a:b").symlink_to(trained.data)
+    (tmp_path / "c:d.pt").symlink_to(trained.checkpoint)
+    splits = "has a colon, where fairseq splits it: rename or link it"
+    with pytest.raises(ToolError, match=f"DATA {tmp_path}/a:b {splits}"):
+        Translator.from_args([f"{tmp_path}/a:b", *trained.options()[1:]])
+    for path in (f"{tmp_path}/c:d.pt", f"{trained.checkpoint}:{tmp_path}/c:d.pt"):
+        with pytest.raises(ToolError, match=f"--path {path} {splits}|--path {tmp_path}/c: there is no such file"):
+            load(trained, "--path", path)
+    with pytest.raises(ToolError, match=r"DATA must be a folder .* but /no/data of /no/data:/no/more is not a folder"):
+        Translator.from_args(["/no/data:/no/more", *trained.options()[1:]])
 
 
 def test_a_malicious_checkpoint_is_refused_and_nothing_runs(trained: Trained, tmp_path: Path) -> None:
