@@ -11,6 +11,7 @@ on each test set that has WORK/raw/SET.LANG and hyp-SET.LANG of both, which tool
 import argparse
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,8 +127,12 @@ def as_json(work: Path) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _values(rows: Rows) -> dict[str, dict[int, float]]:
-    return {name: {seed: figure.values[0] for seed, figure in row.items()} for name, row in rows.items()}
+def _values(rows: Rows) -> dict[str, dict[int, float | None]]:
+    """Give plain numbers; what is none, such as the time of an unfinished run, is null in JSON."""
+    return {
+        name: {seed: value if math.isfinite(value := figure.values[0]) else None for seed, figure in row.items()}
+        for name, row in rows.items()
+    }
 
 
 def main() -> None:

@@ -18,6 +18,7 @@ are a note.
 import argparse
 import dataclasses
 import json
+import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,10 @@ def main() -> None:
         raise ToolError("give --log, or --sys with --ref or --ref-raw or both")
     if [args.log, args.sys, args.ref, args.ref_raw, args.src].count(Path("-")) > 1:
         raise ToolError("only one file can be -, stdin")
+    if args.save_hyps is not None:
+        for option in ("sys", "ref", "log", "ref_raw", "src"):
+            if _is_same(args.save_hyps, getattr(args, option)):
+                raise ToolError(f"--save-hyps {args.save_hyps} would overwrite --{option.replace('_', '-')}")
     args.allow = tuple(args.allow)
     settings = Settings(**{field.name: getattr(args, field.name) for field in dataclasses.fields(Settings)})
     if args.log is not None:
@@ -135,6 +140,10 @@ def main() -> None:
     if args.save_hyps is not None:
         write_hypotheses(report, args.save_hyps)
     print(as_json(report) if args.json else as_table(report))
+
+
+def _is_same(output: Path, given: Path | None) -> bool:
+    return given not in (None, Path("-")) and os.path.realpath(output) == os.path.realpath(given)
 
 
 def _parser() -> argparse.ArgumentParser:
