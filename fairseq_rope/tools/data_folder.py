@@ -6,6 +6,7 @@ from fairseq import utils
 from fairseq.data import data_utils
 
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.textfile import BOM
 
 
 def refuse_colon(option: str, name: str) -> None:
@@ -43,6 +44,9 @@ def languages(data: Path, source_lang: str | None, target_lang: str | None) -> t
         name = dictionary_name(lang)
         if not (folder / name).is_file():
             raise ToolError(f"DATA {folder} has no dictionary {name} ({option} {lang})")
+        with (folder / name).open("rb") as file:
+            if file.read(len(BOM)) == BOM:
+                raise ToolError(f"{folder / name}:1: must begin with a word, but has a byte order mark before it")
     return source_lang, target_lang
 
 

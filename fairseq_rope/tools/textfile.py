@@ -10,7 +10,7 @@ from pathlib import Path
 from fairseq_rope.tools._common import ToolError
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def read_lines(path: Path) -> list[str]:
             raise ToolError(f"cannot read {name}: its gzip data is truncated or corrupt ({error})") from error
     if not data:
         raise ToolError(f"{name} is empty")
-    lines = data.removeprefix(_BOM).removesuffix(b"\n").split(b"\n")
+    lines = data.removeprefix(BOM).removesuffix(b"\n").split(b"\n")
     return [_decode(line.removesuffix(b"\r"), name, number) for number, line in enumerate(lines, start=1)]
 
 
