@@ -55,7 +55,7 @@ setup_env
 lock_work fetch prepare
 compare_all
 if [[ ! -s $WORK/raw/all.de || ! -s $WORK/raw/all.en || ! -s $WORK/raw/test.de || ! -s $WORK/raw/test.en ]]; then
-  require_tools curl tar gzip
+  require_tools curl
   file=$(archive "${IWSLT14_URL:-http://dl.fbaipublicfiles.com/fairseq/data/iwslt14/de-en.tgz}" IWSLT14_ARCHIVES)
 fi
 keep_record "$WORK/text/all.tok.settings" "$(tokens_record)"
