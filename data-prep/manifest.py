@@ -17,8 +17,9 @@ import zlib
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import IO
+from typing import Protocol
 
+from gunzip import Unpacked, description
 from textio import DataError, complete_files, open_text, run
 
 FOLDERS = ("raw", "text", "data-bin")
@@ -38,6 +39,13 @@ PACKAGES = (
 CHUNK = 1 << 20
 
 
+class Readable(Protocol):
+    """What facts are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Read up to `size` bytes."""
+
+
 def versions() -> dict[str, str]:
     """Return the versions of Python and of those packages that are installed."""
     found = {"python": platform.python_version()}
@@ -50,11 +58,11 @@ def versions() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def plain(path: Path) -> Iterator[IO[bytes]]:
+def plain(path: Path) -> Iterator[Readable]:
     """Open a file, or FILE.gz unpacked where there is no FILE.
 
     Raises:
-        DataError: it cannot be opened, or is not a whole gzip file.
+        DataError: it cannot be opened, is not a whole gzip file, or holds more than text can.
     """
     packed = path.with_name(f"{path.name}.gz")
     if path.exists() or not packed.exists():
@@ -63,9 +71,9 @@ def plain(path: Path) -> Iterator[IO[bytes]]:
         return
     try:
         with open_text(packed) as raw, gzip.open(raw) as file:
-            yield file
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise DataError(f"{packed} is not a whole gzip file: {error}") from None
+            yield Unpacked(packed, file)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise DataError(f"{packed} is not a whole gzip file: {description(packed)}") from None
 
 
 def facts(path: Path) -> dict[str, int | str]:
