@@ -105,13 +105,30 @@ def test_training_killed_while_it_writes_is_repaired_and_resumes(trained: Traine
     repaired = call("fairseq_rope.tools.repair", str(tmp_path)).stdout.decode()
     assert f"removed {tmp_path / 'checkpoint_last.pt'}" in repaired
     resumed = train(trained.data, *options)
-    # fairseq draws new batches on a resume, so losses are others; epochs and updates go on
     first = re.search(r"Loaded checkpoint \S+checkpoint_last.pt \(epoch (\d+) @ (\d+) updates\)", resumed)
     assert first and int(first[1]) >= 2
     updates_an_epoch, rest = divmod(int(first[2]), int(first[1]) - 1)
     history = torch.load(tmp_path / "checkpoint_last.pt")["optimizer_history"]
     assert rest == 0 and history[-1]["num_updates"] == 3 * updates_an_epoch
     assert call("fairseq_rope.tools.repair", str(tmp_path)).stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("arch", "checkpoint"),
+    [("transformer_rope_tiny", "checkpoint1.pt"), ("transformer", "checkpoint_2_16.pt")],
+    ids=["rope, at an epoch's end", "stock, in the second epoch"],
+)
+def test_a_resumed_training_ends_as_one_that_was_never_stopped(
+    trained: Trained, tmp_path: Path, arch: str, checkpoint: str
+):
+    options = ("--max-tokens", "500", "--max-epoch", "2", "--disable-validation", "--save-dir")
+    train(trained.data, *options, str(tmp_path / "whole"), "--save-interval-updates", "8", arch=arch)
+    restore = str(tmp_path / "whole" / checkpoint)
+    log = train(trained.data, *options, str(tmp_path / "resumed"), "--restore-file", restore, arch=arch)
+    assert f"Loaded checkpoint {restore} (epoch 2 @ " in log
+    whole, resumed = (torch.load(tmp_path / name / "checkpoint_last.pt")["model"] for name in ("whole", "resumed"))
+    for name in whole:
+        assert torch.equal(resumed[name], whole[name]), name
 
 
 def test_finetuning_starts_from_a_stock_transformer(trained: Trained, tmp_path: Path):
