@@ -1,7 +1,7 @@
 """Binarized data above 2 GiB: with numpy 2, `fairseq-preprocess --workers` writes sentences' addresses modulo 2^32.
 
-The sizes that it takes over from a worker's file are numpy's int32, and their sum, the address, is one too since numpy 2
-(NEP 50): past 2 GiB it wraps around, and a sentence is looked for at another's place, or before the file's start.
+The sizes that it takes over from a worker's file are numpy's int32. Since numpy 2 (NEP 50) their sum is one too: past
+2 GiB the address wraps around, and a sentence is looked for at another's place, or before the file's start.
 fairseq 0.12.2 and main; can go when `MMapIndexedDatasetBuilder.merge_file_` takes over Python's integers.
 """
 

@@ -1,8 +1,8 @@
-"""What numpy 1.24 and 2 took away and fairseq still calls: its modules see numpy under the old names too.
+"""numpy's old names, for the modules of fairseq that still use them: numpy 1.24, 2.0 and 2.4 took them away.
 
-Symptoms, stock models too: `--num-batch-buckets` ends with "percentile() got an unexpected keyword argument
-'interpolation'", `--sample-break-mode eos` with "module 'numpy' has no attribute 'compat'", a conditional random field
-(`nacrf_transformer`) with "no attribute 'float'". fairseq 0.12.2 and main; can go when fairseq runs on numpy 2.
+Symptoms, stock models too: `--num-batch-buckets` ends with "numpy has no attribute 'compat'" or "percentile() got an
+unexpected keyword argument 'interpolation'", `--sample-break-mode eos` with the first of these, a conditional random
+field (`nacrf_transformer`) with "no attribute 'float'". fairseq 0.12.2 and main; can go when they use the new names.
 """
 
 import types
