@@ -23,6 +23,9 @@ export PYTHONWARNINGS=${PYTHONWARNINGS:-ignore::FutureWarning,ignore::UserWarnin
 # on a CPU oneDNN would keep the compiled products of 1,024 shapes, each in the way of larger memory; a step has about 20
 export ONEDNN_PRIMITIVE_CACHE_CAPACITY=${ONEDNN_PRIMITIVE_CACHE_CAPACITY:-64}
 
+# on a busy machine threads that wait long for each other get nothing done: see fairseq_rope/compat/openmp.py
+[[ -n ${OMP_WAIT_POLICY:-}${GOMP_SPINCOUNT:-} ]] || export GOMP_SPINCOUNT=10000
+
 # each_model FUNCTION: call it with MODEL, SEED and DIR for each of MODELS and SEEDS.
 each_model() {
   local seed model
