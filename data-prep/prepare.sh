@@ -133,7 +133,8 @@ prepare_text() {
 
 # preprocess OPTION...: fairseq-preprocess with one dictionary for both languages.
 preprocess() {
-  fairseq-preprocess --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
+  # with the plugin, data above 2 GiB is right: see fairseq_rope/compat/large_binarized_data.py
+  fairseq-preprocess --user-dir "$ROOT/fairseq_rope" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
     --thresholdsrc 0 --thresholdtgt 0 --padding-factor 8 --workers "$JOBS" "$@" >&2
 }
 
