@@ -6,10 +6,14 @@
 
 # lock_file FILE KIND FOLDER: take a lock of KIND, -x for one holder or -s for several, or die; kept until the end.
 lock_file() {
-  local file=$1 kind=$2 folder=$3 fd status=0
+  local file=$1 kind=$2 folder=$3 fd tries status=1
   exec {fd}>>"$file"
-  flock -n "$kind" "$fd" || status=$?
   LOCK=$fd
+  for ((tries = 0; tries < 10 && status == 1; tries++)); do
+    ((tries == 0)) || sleep 0.3 # the processes of a run that was killed a moment ago are still ending
+    status=0
+    flock -n "$kind" "$fd" || status=$?
+  done
   ((status != 1)) || die "another run works in $folder: $(holder "$file")"
   ((status == 0)) || log "note: there are no locks on the disk of $folder: nothing keeps a second run out"
 }

@@ -108,7 +108,8 @@ compare_record() {
     return
   fi
   ((${#CHANGED[@]})) || diff --unified=1 --label "$record" --label "now" - <(printf '%s\n' "$text") <<<"$there" >&2 || true
-  [[ " ${CHANGED[*]} " == *" ${product%/*} "* ]] || CHANGED+=("$product") # or it goes with its folder
+  # what is named already, itself or its folder, is not named again
+  [[ " ${CHANGED[*]} " == *" $product "* || " ${CHANGED[*]} " == *" ${product%/*} "* ]] || CHANGED+=("$product")
 }
 
 words() { # of stdin, on one line

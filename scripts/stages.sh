@@ -8,8 +8,7 @@ compare_models() {
   for dir in "$WORK"/{rope,sinusoidal}{,-seed*}; do
     [[ ${dir##*/} =~ ^(rope|sinusoidal)(-seed([0-9]+))?$ && -d $dir ]] || continue
     model=${BASH_REMATCH[1]} seed=${BASH_REMATCH[3]:-1}
-    has_checkpoint "$dir" || continue
-    compare_record "$dir" "$dir/settings" "$(train_record "$model" "$seed")"
+    ! has_checkpoint "$dir" || compare_record "$dir" "$dir/settings" "$(train_record "$model" "$seed")"
     [[ $1 != train ]] || continue
     [[ ! -s $dir/averaged.pt ]] || compare_record "$dir/averaged.pt" "$dir/averaged.pt.settings" "$(average_record "$model" "$seed")"
     [[ $1 != average ]] || continue

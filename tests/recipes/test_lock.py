@@ -1,9 +1,11 @@
 """scripts/lock.sh: one run at a time in a work folder, whatever became of the other one."""
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -87,6 +89,14 @@ def test_a_training_whose_recipe_was_killed_keeps_others_out_until_it_ends(stubs
     assert done.returncode == 1 and "fairseq-train" in done.stderr.split("another run works in ")[1], done.stderr
     os.killpg(process.pid, signal.SIGKILL)
     done = stubs.run(work, *stubs.command("train"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_that_is_ending_is_waited_for(stubs: Stubs, work: Path):
+    with (work / "lock").open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        threading.Timer(1, lambda: fcntl.flock(file, fcntl.LOCK_UN)).start()
+        done = stubs.run(work, *stubs.command("train"))
     assert done.returncode == 0, done.stderr
 
 

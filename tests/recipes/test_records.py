@@ -158,12 +158,25 @@ def test_raw_text_that_was_edited_is_refused(stubs: Stubs, work: Path):
     assert done.returncode == 1 and named(done.stderr) == ALL
 
 
+def test_an_average_whose_checkpoints_were_removed_is_not_taken_for_another(stubs: Stubs, work: Path):
+    for name in ("checkpoint_last.pt", "trained"):
+        (work / "rope" / name).unlink()
+    done = stubs.run(work, *stubs.command("evaluate"), MAX_EPOCH="46")
+    assert done.returncode == 1 and named(done.stderr) == {"rope/averaged.pt", *TRANSLATED}
+    assert stubs.run(work, *stubs.command("evaluate")).returncode == 0
+
+
 def test_a_training_that_made_nothing_refuses_no_good_value(stubs: Stubs, work: Path):
     shutil.rmtree(work / "rope")
     assert stubs.run(work, *stubs.command("train", conf="TRAIN+=(--lr abc)")).returncode != 0
     done = stubs.run(work, *stubs.command("train"))
     assert done.returncode == 0, done.stderr
     assert "--lr abc" not in (work / "rope" / "settings").read_text()
+
+
+def test_an_exported_setting_is_the_same_setting(stubs: Stubs, work: Path):
+    done = stubs.run(work, *stubs.command(), BPE="subword_nmt", SHARDS="1", MAX_EPOCH="45")
+    assert done.returncode == 0 and " make " not in done.stderr, done.stderr
 
 
 def test_other_versions_are_noted(stubs: Stubs, work: Path):
