@@ -67,7 +67,7 @@ class ForkServer:
     def call(
         self, module: str, argv: Sequence[str | Path], *, stdin: bytes = b"", cwd: Path = ROOT, timeout: float = 120
     ) -> Done:
-        """Run `python -m MODULE`, or `python FILE` for the name of a program, and wait; killed after `timeout` seconds."""
+        """Run `python -m MODULE`, or `python FILE.py`, and wait; it is killed after `timeout` seconds."""
         files = {name: os.path.join(self._folder.name, name) for name in ("stdin", "stdout", "stderr")}
         Path(files["stdin"]).write_bytes(stdin)
         request = {"module": module, "argv": [str(word) for word in argv], "cwd": str(cwd), "timeout": timeout, **files}
@@ -104,7 +104,7 @@ def _import_libraries() -> None:
     # fairseq remembers the folders of plugins by path, and takes a module that somebody else imported for a stranger
     fairseq.utils.import_user_module(Namespace(user_dir=str(ROOT / "fairseq_rope")))
     import fairseq_rope.tools.report
-    import fairseq_rope.tools.translator  # noqa: F401
+    import fairseq_rope.tools.translator
 
     try:
         import ctranslate2  # noqa: F401
