@@ -59,7 +59,7 @@ while (($#)); do
       seed=(--seed "$2") && shift
       ;;
     --) pytest_args=("${@:2}") && break ;;
-    *) die "an argument must be --fairseq-0.12.2, --faults, --seed, --help or -- and pytest's own, but is $1" ;;
+    *) die "an argument must be --fairseq-0.12.2, --help or -- and pytest's own, or --faults, but is $1" ;;
   esac
   shift
 done

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.faults.report import Report
 
-PARTS = ("bad_input", "kills", "fuzz", "configurations")
+PARTS = ("bad_input", "kills", "text", "files", "configurations")
 
 
 def parser() -> argparse.ArgumentParser:
