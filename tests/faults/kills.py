@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.faults.recipe import LIMIT, PARTS, Part, Recipe, end_group
 from tests.faults.report import Report
-from tests.faults.same import damaged_checkpoints, differences
+from tests.faults.same import differences, to_set_aside
 from tests.recipes.mirror import Ranges, make_archives, served
 from tests.trained import ROOT
 
@@ -132,14 +132,14 @@ class Case:
                 break
         else:
             return f"{DRAWS} runs ended before the signal came, or in spite of it"
-        broken = damaged_checkpoints(self.work)
+        aside = to_set_aside(self.work)
         if self.moment == "leader" and (problem := self.beside()):
             return problem
         if self.rng.random() < 0.25:  # killed again while it goes on
             self.when += ", and once more"
             self.kill(Moment("", seconds=self.rng.uniform(0, self.part.seconds)))
-            broken |= damaged_checkpoints(self.work)
-        return self.again(broken)
+            aside |= to_set_aside(self.work)
+        return self.again(aside)
 
     def draw(self) -> Moment:
         """Draw a moment."""
@@ -191,13 +191,13 @@ class Case:
             return ""
         return f"run again beside the killed run's children it ended with {status}: {said[-1000:]}"
 
-    def again(self, broken: set[str]) -> str:
+    def again(self, aside: set[str]) -> str:
         """Run again to the end; what is wrong."""
         logs = self.logs / "again"
         status, _ = self.recipe.finish(self.part.stage, self.work, logs)
         if status:
             return f"run again it ended with {status}: {(logs / 'stderr').read_text()[-1500:]}"
-        found = differences(self.part.after, self.work, made_in=self.recipe.work, broken=broken)
+        found = differences(self.part.after, self.work, made_in=self.recipe.work, aside=aside)
         if (logs / "stdout").read_text().replace(str(self.work), "WORK") != self.part.stdout:
             found.append(f"it printed something else, see {logs / 'stdout'}")
         return "\n".join(found)

@@ -16,15 +16,15 @@ CLOCKS = ("metrics", "previous_training_time")
 SENTENCE = re.compile(rb"(?:[STHDP]-\d+\t|Generate ).*")
 
 
-def differences(expected: Path, found: Path, *, made_in: Path, broken: Collection[str] = ()) -> list[str]:
-    """Name what differs in two folders; files NAME.broken may be there for each NAME in `broken`.
+def differences(expected: Path, found: Path, *, made_in: Path, aside: Collection[str] = ()) -> list[str]:
+    """Name what differs in two folders; what is in `aside` may have been set aside under that name, and numbered.
 
     Paths of the folders are the same, and the one of `made_in`, in which what is expected was made.
     """
     wanted, there = files(expected), files(found)
     problems = [f"{name} is missing" for name in sorted(wanted - there)]
     for name in sorted(there - wanted):
-        if not any(name.startswith(f"{damaged}.broken") for damaged in broken):
+        if re.sub(r"-\d+$", "", name) not in aside:
             problems.append(f"{name} is left over")
     for name in sorted(wanted & there):
         one, other = (content(folder / name, (found, made_in)) for folder in (expected, found))
@@ -77,10 +77,23 @@ def first_difference(one: Any, other: Any) -> str:
     return "" if one == other else f": {str(one)[:200]!r} and {str(other)[:200]!r}"
 
 
-def damaged_checkpoints(folder: Path) -> set[str]:
-    """Name the checkpoints, unfinished ones too, that are cut off or corrupt."""
-    names = (path for path in folder.rglob("*.pt*") if path.is_file())
-    return {str(path.relative_to(folder)) for path in names if not is_whole(path)}
+def to_set_aside(folder: Path) -> set[str]:
+    """The names under which checkpoints may be set aside: broken ones, and a last one that is not the newest."""
+    names = {}
+    paths = [path for path in folder.rglob("checkpoint*") if path.suffix in (".pt", ".tmp")]
+    for path in paths:
+        if not is_whole(path):
+            names[path] = "broken"
+    updates = {path: updates_of(path) for path in paths if path not in names}
+    for path, count in updates.items():
+        if path.name == "checkpoint_last.pt" and count < max(updates.values()):
+            names[path] = "older"
+    return {f"{path.relative_to(folder)}.{why}" for path, why in names.items()}
+
+
+def updates_of(path: Path) -> int:
+    """The number of updates at which a checkpoint was written."""
+    return torch.load(path, map_location="cpu", weights_only=True)["optimizer_history"][-1]["num_updates"]
 
 
 def is_whole(path: Path) -> bool:
