@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import fairseq_rope  # noqa: F401  torch then loads fairseq's checkpoints
-from tests.trained import Trained, call, trained_model
+from tests.trained import ROOT, Trained, call, trained_model
 
 LOG = "S-0\tein Hund\nT-0\ta dog\nH-0\t-0.5\ta dog\nD-0\t-0.5\ta dog\nP-0\t-0.5\n"
 END = "Generate test with beam=5: BLEU4 = 10.00, 20.0/15.0/10.0/5.0 (BP=1.000, ratio=1.000, syslen=9, reflen=9)\n"
@@ -41,11 +41,12 @@ def make(folder: Path) -> dict[str, str]:
         "codes": str(good.codes),
         "translate": f"{good.data} --path {good.checkpoint} --bpe-codes {good.codes} {options}",
         "exported": str(exported),
+        "plugin": str(ROOT / "fairseq_rope"),
         "sizes": "--encoder-layers 1 --decoder-layers 1 --encoder-embed-dim 32 --decoder-embed-dim 32 "
         "--encoder-attention-heads 2 --decoder-attention-heads 2",
     }
     names["train"] = (
-        f"{good.data} --cpu --user-dir fairseq_rope --arch transformer_rope_tiny --optimizer adam --lr 1e-3 "
+        f"{good.data} --cpu --user-dir {ROOT / 'fairseq_rope'} --arch transformer_rope_tiny --optimizer adam --lr 1e-3 "
         f"--max-tokens 1000 --max-update 2 --save-dir save --num-workers 0 {names['sizes']}"
     )
     for make_some in (_checkpoints, _data, _models, _texts, _work_folders):
@@ -172,9 +173,11 @@ def _work_folders(folder: Path, good: Trained, _: Path) -> list[Path]:
     (_made(cut_log / "rope") / "train.log").write_text("begin\n")
     (_made(bad_score / "rope") / "train.log").write_text(VALID)
     (bad_score / "rope" / "score-test.json").write_text('{"scores": [')
-    broken = _made(folder / "only-broken")
-    (broken / "checkpoint_last.pt").write_bytes(good.checkpoint.read_bytes()[:9999])
+    forgotten = _made(folder / "no-last")
+    shutil.copyfile(good.checkpoint, forgotten / "checkpoint3.pt")
+    average = _made(folder / "average-last")
+    shutil.move(folder / "average.pt", average / "checkpoint_last.pt")
     archives = _made(folder / "pages")
     for name in ("training-parallel-europarl-v7.tgz", "training-parallel-commoncrawl.tgz"):
         (archives / name).write_text("<html>moved</html>")
-    return [nothing, no_model, cut_log, bad_score, broken, archives]
+    return [nothing, no_model, cut_log, bad_score, forgotten, average, archives]

@@ -115,8 +115,9 @@ def pattern(message: str) -> re.Pattern[str]:
 
 
 def last_line(done: Done) -> str:
-    """The message itself."""
-    return (done.text.strip().splitlines() or [""])[-1]
+    """The message itself, which a shell's own words may follow."""
+    lines = done.text.strip().splitlines() or [""]
+    return next((line for line in reversed(lines) if "error: " in line), lines[-1])
 
 
 def python(bad: Bad, files: dict[str, str], folder: Path, servers: "SimpleQueue[ForkServer]") -> Done:
@@ -124,13 +125,11 @@ def python(bad: Bad, files: dict[str, str], folder: Path, servers: "SimpleQueue[
     module = MODULES.get(bad.command, f"fairseq_rope.tools.{bad.command}")
     if bad.command.endswith(".py"):
         module = str(next(path for path in places(bad.command) if path.is_file()))
-    (folder / "fairseq_rope").symlink_to(ROOT / "fairseq_rope")
     server = servers.get()
     try:
         return server.call(module, words(bad, files), cwd=folder, timeout=60)
     finally:
         servers.put(server)
-        (folder / "fairseq_rope").unlink()
 
 
 def shell(bad: Bad, files: dict[str, str], folder: Path) -> Done:

@@ -44,6 +44,7 @@ def content(path: Path, folders: Collection[Path]) -> Any:
     if path.suffix == ".pt":
         state = torch.load(path, map_location="cpu", weights_only=True)
         state["extra_state"] = {k: v for k, v in (state.get("extra_state") or {}).items() if k not in CLOCKS}
+        state["optimizer_history"] = state["optimizer_history"][-1:]  # an entry for each start of the training
         state["cfg"] = str(state.get("cfg"))
         for folder in folders:
             state["cfg"] = state["cfg"].replace(str(folder), "WORK")
