@@ -1,7 +1,7 @@
 """Kill the recipe at random moments, run it again: what it makes is what an undisturbed run makes.
 
-A case takes a part of the recipe, the folder as it is before that part, a signal, KILL, INT and TERM in turn, and a kind
-of moment; see `one_kill`.
+A case takes a part of the recipe, the folder as it is before that part, a signal, KILL, INT and TERM in turn, and a
+kind of moment; see `one_kill`.
 """
 
 import os

@@ -106,13 +106,13 @@ class Kill:
             end_group(process)
         return process
 
-    def ended(self, process: "subprocess.Popen[str]") -> str:
+    def ended(self, process: "subprocess.Popen[str]", *, seconds: float = 60) -> str:
         """Wait for the children of a run that has ended; what is wrong."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + seconds
         while is_alive(process.pid):
             if time.monotonic() > end:
                 end_group(process)
-                return f"a process lived on for a minute after {self.sent.name}"
+                return f"a process lived on for {seconds} s after {self.sent.name}"
             time.sleep(0.02)
         return ""
 
@@ -121,7 +121,7 @@ class Kill:
         self.when += ", beside its children" if is_alive(process.pid) else ", no child left"
         status, _ = self.recipe.finish(self.part.stage, self.work, self.logs / "beside")
         said = (self.logs / "beside" / "stderr").read_text()
-        problem = self.ended(process)
+        problem = self.ended(process, seconds=LIMIT)  # nobody told them to stop
         if status and not LOCKED.search(said):
             problem = f"run again beside the killed run's children it ended with {status}: {said[-1000:]}"
         return problem
