@@ -42,7 +42,7 @@ def make(folder: Path) -> dict[str, str]:
         "translate": f"{good.data} --path {good.checkpoint} --bpe-codes {good.codes} {options}",
         "exported": str(exported),
         "plugin": str(ROOT / "fairseq_rope"),
-        "sizes": "--encoder-layers 1 --decoder-layers 1 --encoder-embed-dim 32 --decoder-embed-dim 32 "
+        "sizes": "--encoder-layers 2 --decoder-layers 2 --encoder-embed-dim 32 --decoder-embed-dim 32 "
         "--encoder-attention-heads 2 --decoder-attention-heads 2",
     }
     names["train"] = (
