@@ -29,6 +29,7 @@ from tests.recipes.environment import environment
 from tests.trained import ROOT
 
 WORKERS = 2
+SETTING = re.compile("[A-Z0-9_]+=")
 # as a user types it -> module or file
 MODULES = {
     "export": "fairseq_rope.export.ctranslate2",
@@ -121,41 +122,47 @@ def last_line(done: Done) -> str:
 
 
 def python(bad: Bad, files: dict[str, str], folder: Path, servers: "SimpleQueue[ForkServer]") -> Done:
-    """Run a program of Python as a fork."""
+    """Run a program of Python as a fork, or by a shell where its streams are not ordinary."""
     module = MODULES.get(bad.command, f"fairseq_rope.tools.{bad.command}")
     if bad.command.endswith(".py"):
-        module = str(next(path for path in places(bad.command) if path.is_file()))
+        module = str(script(bad.command))
+    if re.search("[<>]", bad.arguments):
+        line = " ".join([shlex.quote(sys.executable), "-m" * (not module.endswith(".py")), module, filled(bad, files)])
+        return bash(["-c", f"exec {line}"], folder)
     server = servers.get()
     try:
-        return server.call(module, words(bad, files), cwd=folder, timeout=60)
+        return server.call(module, shlex.split(filled(bad, files)), cwd=folder, timeout=60)
     finally:
         servers.put(server)
 
 
 def shell(bad: Bad, files: dict[str, str], folder: Path) -> Done:
     """Run a recipe."""
-    given = words(bad, files)
-    settings = dict(word.split("=", 1) for word in given if re.match("[A-Z0-9_]+=", word))
+    words = shlex.split(filled(bad, files))
+    settings = dict(word.split("=", 1) for word in words if SETTING.match(word))
     if "WORK" in settings:
         settings["WORK"] = str(folder / settings["WORK"])
-    script = next(path for path in places(bad.command) if path.is_file())
-    command = ["bash", str(script), *(word for word in given if not re.match("[A-Z0-9_]+=", word))]
-    env = environment(folder, **settings)
+    return bash([str(script(bad.command)), *(word for word in words if not SETTING.match(word))], folder, **settings)
+
+
+def bash(arguments: list[str], folder: Path, **settings: str) -> Done:
+    """Run bash."""
+    options = {"cwd": folder, "env": environment(folder, **settings), "stdin": subprocess.DEVNULL}
     try:
-        done = subprocess.run(command, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+        done = subprocess.run(["bash", *arguments], **options, capture_output=True, timeout=120, check=False)
     except subprocess.TimeoutExpired as error:
         return Done(-9, error.stdout or b"", error.stderr or b"", timed_out=True)
     return Done(done.returncode, done.stdout, done.stderr, timed_out=False)
 
 
-def places(name: str) -> list[Path]:
-    """Where a script may be."""
-    return [ROOT / "scripts" / name, ROOT / "data-prep" / name]
+def script(name: str) -> Path:
+    """Where a script is."""
+    return next(path for path in (ROOT / "scripts" / name, ROOT / "data-prep" / name) if path.is_file())
 
 
-def words(bad: Bad, files: dict[str, str]) -> list[str]:
+def filled(bad: Bad, files: dict[str, str]) -> str:
     """The arguments with the files' names filled in."""
-    return shlex.split(re.sub(r"\{([^}]+)\}", lambda match: files[match[1]], bad.arguments))
+    return re.sub(r"\{([^}]+)\}", lambda match: files[match[1]], bad.arguments)
 
 
 def contents(folder: Path) -> dict[str, str]:
