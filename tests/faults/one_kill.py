@@ -61,7 +61,7 @@ class Kill:
         else:
             return f"{DRAWS} runs ended before the signal came, or in spite of it"
         problem = self.beside(process) if self.kind == "leader" else self.ended(process)
-        aside = to_set_aside(self.work)
+        aside = to_set_aside(self.part.before) | to_set_aside(self.work)
         if not problem and self.rng.random() < AGAIN:
             self.when += ", and once more"
             process = self.killed(Moment("", seconds=self.rng.uniform(0, self.seconds)), alone=False)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults.same import differences
+from tests.faults.same import differences, to_set_aside
 from tests.recipes.wmt14 import CONF, STAGES, command, settings
 
 HOOKS = Path(__file__).parent / "hooks"
@@ -30,6 +30,8 @@ PARTS = {
     "score": ("evaluate", "step *score_log *"),
     "results": ("evaluate", "python -m fairseq_rope.tools.results *"),
 }
+# the training after one that was killed while it copied its second checkpoint to checkpoint_last.pt
+RESUME = "resume"
 EXPORT = "export"
 
 
@@ -107,7 +109,7 @@ class Recipe:
         return time.monotonic()
 
     def rehearse(self, parts: Collection[str], note: Callable[[str], None]) -> None:
-        """Run all stages undisturbed, and then each of `parts` that is the end of a stage.
+        """Run all stages undisturbed, and then those of `parts` that begin within a stage.
 
         Raises:
             RuntimeError: a stage failed, or the end of one came out otherwise than the whole.
@@ -120,13 +122,28 @@ class Recipe:
             snapshots = "\n".join(f"{pattern}\t{self.folder / 'before' / part}" for part, pattern in inner.items())
             self.parts[stage] = self._rehearsed(stage, stage, work, note, FAULTS_SNAPSHOTS=snapshots)
             shutil.copytree(work, self.folder / "after" / stage)
+            if stage == "train" and RESUME in parts:
+                self._interrupt()
+                inner[RESUME] = ""
             for part in inner.keys() & set(parts):
                 copy = self.folder / part
                 shutil.copytree(self.folder / "before" / part, copy)
                 self.parts[part] = self._rehearsed(part, stage, copy, note)
-                if problems := differences(self.folder / "after" / stage, copy, made_in=work):
+                aside = to_set_aside(self.folder / "before" / part)
+                if problems := differences(self.folder / "after" / stage, copy, made_in=work, aside=aside):
                     raise RuntimeError(f"{stage} begun from {part} on gives another result: {problems}")
                 shutil.rmtree(copy)
+
+    def _interrupt(self) -> None:
+        """Make the folder before RESUME: at 4 updates, with a part of checkpoint_last.pt."""
+        shutil.rmtree(self.work)
+        shutil.copytree(self.folder / "before" / "train", self.work)
+        last = [i for i, change in self.parts["train"].changes.items() if change == "open /rope/checkpoint_last.pt"]
+        hooks = {"FAULTS_KIND": "change", "FAULTS_AT": str(last[1]), "FAULTS_DELAY": "0", "FAULTS_SIGNAL": "9"}
+        self.finish("train", self.work, self.folder / "logs" / "interrupted", **hooks)
+        os.truncate(self.work / "rope" / "checkpoint_last.pt", 5_000_000)
+        shutil.move(self.work, self.folder / "before" / RESUME)
+        shutil.copytree(self.folder / "after" / "train", self.work)
 
     def _rehearsed(self, name: str, stage: str, work: Path, note: Callable[[str], None], **hooks: str) -> Part:
         logs = self.folder / "logs" / name
