@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.faults.recipe import LIMIT, Part, Recipe, end_group
-from tests.faults.same import differences, to_set_aside
+from tests.faults.same import differences, newest, to_set_aside
 
 DRAWS = 6  # a signal after the end is no kill: another moment is drawn
 AGAIN = 0.25  # of the cases are killed once more while they go on
@@ -129,13 +129,21 @@ class Kill:
     def again(self, aside: set[str]) -> str:
         """Run again to the end; what is wrong."""
         logs = self.logs / "again"
+        updates = newest(self.work) if self.part.stage == "train" and not self.is_trained() else 0
         status, _ = self.recipe.finish(self.part.stage, self.work, logs)
+        said = (logs / "stderr").read_text()
         if status:
-            return f"run again it ended with {status}: {(logs / 'stderr').read_text()[-1500:]}"
+            return f"run again it ended with {status}: {said[-1500:]}"
+        if updates and f"@ {updates} updates)" not in said:
+            return f"run again it did not go on from the newest checkpoint, of {updates} updates"
         found = differences(self.part.after, self.work, made_in=self.recipe.work, aside=aside)
         if (logs / "stdout").read_text().replace(str(self.work), "WORK") != self.part.stdout:
             found.append(f"it printed something else, see {logs / 'stdout'}")
         return "\n".join(found)
+
+    def is_trained(self) -> bool:
+        """Tell whether the recipe has noted that the training is over."""
+        return (self.work / "rope" / "trained").exists()
 
 
 def is_alive(group: int) -> bool:

@@ -80,16 +80,17 @@ def first_difference(one: Any, other: Any) -> str:
 
 def to_set_aside(folder: Path) -> set[str]:
     """The names under which checkpoints may be set aside: broken ones, and a last one that is not the newest."""
-    names = {}
     paths = [path for path in folder.rglob("checkpoint*") if path.suffix in (".pt", ".tmp")]
-    for path in paths:
-        if not is_whole(path):
-            names[path] = "broken"
-    updates = {path: updates_of(path) for path in paths if path not in names}
-    for path, count in updates.items():
-        if path.name == "checkpoint_last.pt" and count < max(updates.values()):
-            names[path] = "older"
+    names = {path: "broken" for path in paths if not is_whole(path)}
+    for last in folder.rglob("checkpoint_last.pt"):
+        if last not in names and updates_of(last) < newest(folder):
+            names[last] = "older"
     return {f"{path.relative_to(folder)}.{why}" for path, why in names.items()}
+
+
+def newest(folder: Path) -> int:
+    """The number of updates from which a training can go on."""
+    return max((updates_of(path) for path in folder.rglob("checkpoint*.pt") if is_whole(path)), default=0)
 
 
 def updates_of(path: Path) -> int:
