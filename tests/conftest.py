@@ -29,7 +29,7 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A small model, trained once in a session through the real command lines."""
-    return trained_model(tmp_path_factory)
+    return trained_model(tmp_path_factory.mktemp("trained"))
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
 from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig
 from subword_nmt.apply_bpe import BPE
 from subword_nmt.learn_bpe import learn_bpe
@@ -54,9 +53,8 @@ def call(*command: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes
     return done
 
 
-def trained_model(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """Make a corpus of 300 pairs, learn BPE on it and train a `transformer_rope_tiny` of reduced size."""
-    folder = tmp_path_factory.mktemp("trained")
+def trained_model(folder: Path) -> Trained:
+    """Make a corpus of 300 pairs in `folder`, learn BPE on it and train a `transformer_rope_tiny` of reduced size."""
     source = _sentences(300)
     texts = {"en": source, "de": [_translate(line) for line in source]}
     for lang, lines in texts.items():
