@@ -111,7 +111,6 @@ average_model() { # MODEL SEED DIR
     return
   fi
   [[ -f $3/trained ]] || die "$3 is not trained: run the stage train first"
-  rm -f -- "$3"/averaged.pt.part-* # of a run that was killed
   keep_record "$3/averaged.pt.settings" "$(average_record "$1" "$2")"
   python -m fairseq_rope.tools.average --inputs "$3" "${AVERAGE[@]}" --output "$3/averaged.pt" >&2
 }

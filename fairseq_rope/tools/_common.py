@@ -1,6 +1,7 @@
 """What every tool shares: errors as one line, and outputs that are complete or not there."""
 
 import contextlib
+import glob
 import io
 import logging
 import os
@@ -79,7 +80,7 @@ def complete_file(path: Path) -> Iterator[Path]:
         raise ToolError(f"cannot write {named}: it is not a file")
     if not file.parent.is_dir():
         raise ToolError(f"cannot write {named}: there is no folder {file.parent}")
-    part = file.with_name(f"{file.name}.part-{os.getpid()}")
+    part = _part(file)
     try:
         with named_when_full(named):
             yield part
@@ -99,11 +100,30 @@ def complete_folder(path: Path) -> Iterator[Path]:
         raise ToolError(f"{path} exists already; remove it or choose another name")
     if not path.parent.is_dir():
         raise ToolError(f"cannot write {path}: there is no folder {path.parent}")
-    part = path.with_name(f"{path.name}.part-{os.getpid()}")
-    shutil.rmtree(part, ignore_errors=True)  # of a killed process with the same number, as containers give them
+    part = _part(path)
     part.mkdir()
     try:
         yield part
         part.rename(path)
     finally:
         shutil.rmtree(part, ignore_errors=True)
+
+
+def _part(path: Path) -> Path:
+    """Return a name beside `path` for this process, and remove what killed processes left under such names."""
+    for part in path.parent.glob(f"{glob.escape(path.name)}.part-*"):
+        number = part.name.rpartition("-")[2]
+        # a process with this one's number is gone, too: containers give the same ones again
+        if number.isdecimal() and (int(number) == os.getpid() or not _lives(int(number))):
+            shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
+    return path.with_name(f"{path.name}.part-{os.getpid()}")
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # another user's
+    return True
