@@ -5,13 +5,15 @@ from pathlib import Path
 from fairseq.data import data_utils
 
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.recorded import check_recorded
 
 
 def languages(folder: Path, source_lang: str | None, target_lang: str | None) -> tuple[str, str]:
     """Give the languages of a folder, from its file names where they are not given, once their dictionaries are there.
 
     Raises:
-        ToolError: no such folder, languages that nothing tells, or a language without a dictionary.
+        ToolError: no such folder, languages that nothing tells, a language without a dictionary, or one that is not
+            as a recipe prepared it.
     """
     if not folder.is_dir():
         raise ToolError(f"DATA must be a folder of fairseq-preprocess, but {folder} is not a folder")
@@ -24,6 +26,7 @@ def languages(folder: Path, source_lang: str | None, target_lang: str | None) ->
         name = dictionary_name(lang)
         if not (folder / name).is_file():
             raise ToolError(f"DATA {folder} has no dictionary {name} ({option} {lang})")
+        check_recorded(folder / name)
     return source_lang, target_lang
 
 

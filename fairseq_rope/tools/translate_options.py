@@ -15,8 +15,10 @@ from fairseq.tasks import TASK_REGISTRY
 from omegaconf import MISSING
 
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.bpe_codes import check_codes
 from fairseq_rope.tools.data_folder import languages
 from fairseq_rope.tools.engine_options import RuntimeOptions, add_engine_options, runtime_options
+from fairseq_rope.tools.recorded import check_recorded
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_BUFFER_SIZE = 1000
@@ -134,7 +136,11 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
         _check("--path", utils.split_paths(args.path), Path.is_file)
     for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
         if args.bpe == bpe:
-            _check(f"--{option.replace('_', '-')}", [_given(getattr(args, option, None), bpe, option)], Path.is_file)
+            name = _given(getattr(args, option, None), bpe, option)
+            _check(f"--{option.replace('_', '-')}", [name], Path.is_file)
+            check_recorded(Path(name))
+    if args.bpe == "subword_nmt":
+        check_codes(Path(args.bpe_codes))
     # a pipe is a good input, a folder is not
     _check("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
     if args.output != "-" and Path(args.output).is_dir():
