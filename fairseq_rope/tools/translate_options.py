@@ -15,7 +15,6 @@ from fairseq.tasks import TASK_REGISTRY
 from omegaconf import MISSING
 
 from fairseq_rope.tools._common import ToolError
-from fairseq_rope.tools.bpe_codes import check_codes
 from fairseq_rope.tools.data_folder import languages
 from fairseq_rope.tools.engine_options import RuntimeOptions, add_engine_options, runtime_options
 from fairseq_rope.tools.recorded import check_recorded
@@ -139,8 +138,6 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
             name = _given(getattr(args, option, None), bpe, option)
             _check(f"--{option.replace('_', '-')}", [name], Path.is_file)
             check_recorded(Path(name))
-    if args.bpe == "subword_nmt":
-        check_codes(Path(args.bpe_codes))
     # a pipe is a good input, a folder is not
     _check("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
     if args.output != "-" and Path(args.output).is_dir():
