@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# Run every check of the project: ruff, mypy, shellcheck, shfmt and pytest. All are run; the status is 1 when one fails.
+# Run every check of the project: ruff, mypy, shellcheck, shfmt, pytest and a part of the fault harness. All are run; the
+# status is 1 when one fails.
 #
 # Usage: bash scripts/test.sh [--fairseq-0.12.2] [-- PYTEST-ARGUMENTS]
+#        bash scripts/test.sh --faults [N] [--seed S]
 #
+#   --faults           only the fault harness, all of it, with N kills (50); docs/faults.md says what it does
+#   --seed S           its random numbers: those of an earlier run, which has printed S
 #   --fairseq-0.12.2   only the core tests, with fairseq's release, on a Python 3.10 in an environment of its own
 #                      (.venv-fairseq-0.12.2); status 3 where no Python 3.10 is installed
 #   --help             print this text
+#   --                 what follows goes to pytest; the fault harness is left out
 #
 # Makes its environment (.venv, or $FAIRSEQ_ROPE_ENV; `none` keeps the current python) the first time.
-# Expected time on two cores: installation 3 to 10 minutes, once; the checks at most 15 minutes.
+# Expected time on two cores: installation 3 to 10 minutes, once; the checks at most 15 minutes; --faults about an hour.
 #
 # Example: bash scripts/test.sh -- tests/modules -k cache
 set -euo pipefail
@@ -39,17 +44,31 @@ lint() {
   check shfmt shfmt -i 2 -ci -d "${files[@]}"
 }
 
-core=""
+core="" kills="" seed=()
 pytest_args=()
 while (($#)); do
   case $1 in
     --help | -h) usage_from_header && exit ;;
     --fairseq-0.12.2) core=1 ;;
+    --faults)
+      kills=50
+      if [[ ${2:-} =~ ^[1-9][0-9]*$ ]]; then kills=$2 && shift; fi
+      ;;
+    --seed)
+      [[ -n $kills && ${2:-} =~ ^[0-9]+$ ]] || die "--seed must follow --faults and be a number, but is ${2:-missing}"
+      seed=(--seed "$2") && shift
+      ;;
     --) pytest_args=("${@:2}") && break ;;
-    *) die "an argument must be --fairseq-0.12.2, --help or -- and pytest's own, but is $1" ;;
+    *) die "an argument must be --fairseq-0.12.2, --help or -- and pytest's own, or --faults, but is $1" ;;
   esac
   shift
 done
+
+if [[ -n $kills ]]; then
+  setup_env "" dev
+  cd "$ROOT"
+  exec python -m tests.faults --kills "$kills" "${seed[@]}"
+fi
 
 if [[ -n $core ]]; then
   if ! find_python 3.10 >/dev/null; then
@@ -67,5 +86,7 @@ fi
 log "versions: $(python -V), $(python -m pip list --format=freeze | grep -E -i '^(fairseq(-fixed)?|torch|numpy)==' | paste -s -d ' ')"
 # most tests wait for one thread of a fairseq command: a process a core, each with whole files
 check pytest python -m pytest --numprocesses "$(nproc)" --dist loadfile "${pytest_args[@]}"
+# with another seed each time, which it prints
+[[ -n $core ]] || ((${#pytest_args[@]})) || check faults python -m tests.faults --quick
 
 ((${#failed[@]} == 0)) || die "failed: ${failed[*]}"

@@ -12,25 +12,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.recipes.environment import environment
 from tests.recipes.mirror import TEST, make_archives, served
+from tests.recipes.wmt14 import CONF, STAGES, command, run, settings
 from tests.trained import ROOT
 
-CONF = """# The experiment with models that learn nothing in no time.
-# shellcheck shell=bash disable=SC2034
-source "$ROOT/scripts/conf/wmt14_ende_base.env"
-BPE_MERGES=300
-SIZE=(--encoder-layers 1 --encoder-embed-dim 32 --encoder-ffn-embed-dim 64 --encoder-attention-heads 2
-  --decoder-layers 1 --decoder-embed-dim 32 --decoder-ffn-embed-dim 64 --decoder-attention-heads 2)
-ROPE+=("${SIZE[@]}")
-SINUSOIDAL+=("${SIZE[@]}")
-BATCH_TOKENS=4096
-TRAIN+=(--max-update 8 --warmup-updates 4)
-SAVE=(--save-interval-updates 2 --keep-interval-updates 3 --no-epoch-checkpoints --validate-interval-updates 4)
-AVERAGE=(--num-update-checkpoints 2)
-GENERATE+=(--max-len-b 5)
-"""
-STAGES = ("fetch", "prepare", "train", "average", "evaluate")
 MADE = {  # stage -> what it leaves in the work folder
     "fetch": ("raw", "archives.sha256"),
     "prepare": ("text", "data-bin", "data-bin.settings", "manifest.json"),
@@ -53,18 +38,6 @@ def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_archives(folder, Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data")))
     (folder / "conf.env").write_text(CONF)
     return folder
-
-
-def settings(mirror: Path, work: Path, address: str, **others: str) -> dict[str, object]:
-    env = environment(work, **{"WMT14_SUBSET": "1", "WMT14_MIRROR": address, "MODELS": "rope", **others})
-    return {"cwd": ROOT, "env": env}
-
-
-def run(mirror: Path, work: Path, *arguments: str, **others: str) -> subprocess.CompletedProcess[str]:
-    with served(mirror) as (address, _):
-        command = ["bash", "scripts/run_wmt14_ende.sh", "--conf", str(mirror / "conf.env"), *arguments]
-        options = settings(mirror, work, address, **others)
-        return subprocess.run(command, **options, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +110,8 @@ def test_a_stage_killed_at_work_gives_the_same_when_run_again(done, mirror: Path
                 (tmp_path / "rope" / name).unlink(missing_ok=True)
     with served(mirror) as (address, _):
         process = subprocess.Popen(
-            ["bash", "scripts/run_wmt14_ende.sh", "--conf", str(mirror / "conf.env"), stage],
-            **settings(mirror, tmp_path, address),
+            command(mirror / "conf.env", stage),
+            **settings(tmp_path, address),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
