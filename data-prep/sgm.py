@@ -1,12 +1,14 @@
 """Take the sentences out of a WMT test set in SGM, a line for each <seg>, or pass a file that is plain text already.
 
-As sacrebleu does with these files: white space is joined, entities such as &amp; stay as they are. Dev sets come in
-both forms.
+XML's entities, such as &amp;, become what they stand for, once, and white space is joined, so that the text is that of
+the plain form: sacrebleu's 13a undoes entities, but a model, chrF and Moses don't. Dev sets come in both forms; plain
+text passes as it is.
 
     python data-prep/sgm.py --lines 3003 test-full/newstest2014-deen-ref.de.sgm >test.de
 """
 
 import argparse
+import html
 import re
 import sys
 from collections.abc import Iterator
@@ -15,6 +17,8 @@ from pathlib import Path
 from textio import DataError, read_lines, run
 
 _SGM = re.compile(r"\s*<(srcset|refset|tstset|mteval|\?xml|!DOCTYPE\s+(srcset|refset|tstset|mteval))\b", re.IGNORECASE)
+# not html.unescape of the whole text, which takes R&copy and the like for entities too
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});")
 _SEGMENT = re.compile(r"\s*<seg\b[^>]*>(.*)</seg>\s*")
 
 
@@ -24,7 +28,7 @@ def is_sgm(lines: list[str]) -> bool:
 
 
 def segments(lines: list[str], name: str) -> Iterator[str]:
-    """Yield the text of each <seg>.
+    """Yield the text of each <seg>, entities undone; one that stands for white space ends no line.
 
     Raises:
         DataError: one isn't whole on a line of its own.
@@ -35,7 +39,7 @@ def segments(lines: list[str], name: str) -> Iterator[str]:
         match = _SEGMENT.fullmatch(line)
         if match is None or "<seg" in match[1]:
             raise DataError(f"{name}:{number}: a <seg> must be whole on a line of its own, but is {line.strip()!r}")
-        yield " ".join(match[1].split())
+        yield " ".join(_ENTITY.sub(lambda entity: html.unescape(entity[0]), match[1]).split())
 
 
 def main() -> None:

@@ -11,15 +11,17 @@ command, sacrebleu REF -i BASELINE SYSTEM... --paired-bs.
 import argparse
 import dataclasses
 import json
-import sys
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
 from fairseq_rope.tools._common import ToolError, run
+from fairseq_rope.tools._streams import tell
 from fairseq_rope.tools.checks import ALLOWED, same_length
 from fairseq_rope.tools.corpus import Pair, Settings, check
+from fairseq_rope.tools.detokenise import check_language
 from fairseq_rope.tools.markdown import table
-from fairseq_rope.tools.paired import SAMPLES, Comparison, Result, paired_bootstrap
+from fairseq_rope.tools.paired import MAX_SAMPLES, SAMPLES, Comparison, Result, paired_bootstrap
 from fairseq_rope.tools.textfile import read_text
 
 
@@ -37,7 +39,7 @@ def compare_files(
         hyps = read_text(file)
         same_length(hyps, refs, options=("SYSTEM", "--ref-raw"))
         for note in check(None, Pair(hyps, refs), settings):
-            print(f"compare: note: {note}", file=sys.stderr)
+            tell(f"compare: note: {note}")
         systems[name] = hyps.lines
     return paired_bootstrap(
         systems, refs.lines, target_lang=settings.target_lang, lowercase=settings.lowercase, samples=samples
@@ -71,11 +73,12 @@ def main() -> None:
     add("--allow", action="append", default=[], choices=ALLOWED, help="as in score")
     add("--json", action="store_true", help="print a JSON list, an object for each metric")
     args = parser.parse_args()
-    if args.samples < 1:
-        raise ToolError(f"--samples must be at least 1, but is {args.samples}")
+    if not 1 <= args.samples <= MAX_SAMPLES:
+        raise ToolError(f"--samples must be between 1 and {MAX_SAMPLES}, but is {args.samples}")
+    check_language(args.target_lang)
     settings = Settings(args.target_lang, detokenised=True, lowercase=args.lowercase, allow=tuple(args.allow))
     files = [args.baseline, *args.systems]
-    if len(set(files)) < len(files):
+    if len({os.path.realpath(file) for file in files}) < len(files):
         raise ToolError("a file is given twice: to compare it with itself says nothing")
     comparisons = compare_files({str(file): file for file in files}, args.ref_raw, settings, samples=args.samples)
     fields = [dataclasses.asdict(each) for each in comparisons]

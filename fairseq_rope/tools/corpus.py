@@ -10,6 +10,9 @@ from fairseq_rope.tools.compound_split import LANGUAGES, refuse_split_hyphens
 from fairseq_rope.tools.detokenise import bpe_kind, detokenise, join_bpe
 from fairseq_rope.tools.textfile import Text
 
+# what tells how the hypotheses become raw text
+RAW_NEEDS = "--target-lang, by whose rules the hypotheses are detokenised, or --detokenised: they are raw already"
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -64,7 +67,7 @@ def raw_pair(corpus: Corpus, kind: str, settings: Settings) -> Pair | None:
     """
     if not (settings.detokenised or settings.target_lang):
         if corpus.ref_raw is not None:
-            raise ToolError("--ref-raw needs --target-lang, the language by which the hypotheses are detokenised")
+            raise ToolError(f"--ref-raw needs {RAW_NEEDS}")
         return None
     refs = corpus.ref_raw
     if refs is None and corpus.refs is not None:

@@ -2,21 +2,41 @@
 
 from pathlib import Path
 
+from fairseq import utils
 from fairseq.data import data_utils
 
 from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.recorded import check_recorded
+from fairseq_rope.tools.textfile import BOM
 
 
-def languages(folder: Path, source_lang: str | None, target_lang: str | None) -> tuple[str, str]:
-    """Give the languages of a folder, from its file names where they are not given, once their dictionaries are there.
+def refuse_colon(option: str, name: str) -> None:
+    """Refuse a file or folder whose own name fairseq splits, as it splits a list.
+
+    Raises:
+        ToolError: the name has a colon and is there as a whole.
+    """
+    if len(utils.split_paths(name)) > 1 and Path(name).exists():
+        raise ToolError(f"{option} {name} has a colon, where fairseq splits it: rename or link it")
+
+
+def languages(data: Path, source_lang: str | None, target_lang: str | None) -> tuple[str, str]:
+    """Give the languages of DATA, from its file names where they are not given, once their dictionaries are there.
+
+    Args:
+        data: a folder, or several with : between them, of which the first counts.
+        source_lang: if it is given.
+        target_lang: if it is given.
 
     Raises:
         ToolError: no such folder, languages that nothing tells, a language without a dictionary, or one that is not
             as a recipe prepared it.
     """
+    refuse_colon("DATA", str(data))
+    folder = Path(utils.split_paths(str(data))[0])
     if not folder.is_dir():
-        raise ToolError(f"DATA must be a folder of fairseq-preprocess, but {folder} is not a folder")
+        named = folder if data == folder else f"{folder} of {data}"
+        raise ToolError(f"DATA must be a folder of fairseq-preprocess, but {named} is not a folder")
     if source_lang is None or target_lang is None:
         source, target = data_utils.infer_language_pair(str(folder))
         source_lang, target_lang = source_lang or source, target_lang or target
@@ -26,6 +46,9 @@ def languages(folder: Path, source_lang: str | None, target_lang: str | None) ->
         name = dictionary_name(lang)
         if not (folder / name).is_file():
             raise ToolError(f"DATA {folder} has no dictionary {name} ({option} {lang})")
+        with (folder / name).open("rb") as file:
+            if file.read(len(BOM)) == BOM:
+                raise ToolError(f"{folder / name}:1: must begin with a word, but has a byte order mark before it")
         check_recorded(folder / name)
     return source_lang, target_lang
 

@@ -15,6 +15,16 @@ _SENTENCEPIECE_SPACE = "\u2581"
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 
+def check_language(target_lang: str) -> None:
+    """Pass a language code, or none.
+
+    Raises:
+        ToolError: it isn't of two or three small letters.
+    """
+    if target_lang and not _LANGUAGE.fullmatch(target_lang):
+        raise ToolError(f"--target-lang must be a code of two or three small letters, but is {target_lang!r}")
+
+
 def bpe_kind(lines: Sequence[str], wanted: str = "") -> str:
     """Choose how BPE is joined: as `wanted`, or else sentencepiece where every line has its mark, or subword_nmt.
 
@@ -37,12 +47,6 @@ def join_bpe(lines: Sequence[str], kind: str) -> list[str]:
 
 
 def detokenise(lines: Sequence[str], target_lang: str) -> list[str]:
-    """Join Moses tokens into text by the rules of `target_lang`, and undo Moses' escapes such as `&apos;`.
-
-    Raises:
-        ToolError: `target_lang` isn't a language code of two or three small letters.
-    """
-    if not _LANGUAGE.fullmatch(target_lang):
-        raise ToolError(f"--target-lang must be a code of two or three small letters, but is {target_lang!r}")
+    """Join Moses tokens into text by the rules of `target_lang`, and undo Moses' escapes such as `&apos;`."""
     moses = MosesDetokenizer(lang=target_lang)
     return [moses.detokenize(line.split()) for line in lines]

@@ -28,6 +28,8 @@ _FAIRSEQ_ONLY = {
     "eos_token": "the end is fixed by the export",
 }
 
+_MAX_THREADS = 1024  # the runtime ends the program where the system gives it no more
+
 
 class RuntimeOptions(NamedTuple):
     """What CTranslate2 computes with and how; what is None was not given.
@@ -100,6 +102,8 @@ def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -
     for name in ("inter_threads", "intra_threads"):
         if given.get(name, 1) < 1:
             raise ToolError(f"{_option(name)} must be at least 1, but is {given[name]}")
+    if given.get("inter_threads", 1) * given.get("intra_threads", 1) > _MAX_THREADS:
+        raise ToolError(f"--inter-threads x --intra-threads must be at most {_MAX_THREADS}: {given}")
     args.path = args.path or args.data
     folder = read_model_folder(Path(args.path))
     args.source_lang = args.source_lang or folder.settings.source_lang

@@ -7,7 +7,6 @@ WORK/NAME/hyp-SET.LANG           what tools.score --save-hyps wrote
 WORK/raw/SET.LANG                raw references
 """
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +14,10 @@ from typing import Any
 
 from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.figure import Figure
+from fairseq_rope.tools.report_file import read_report
 from fairseq_rope.tools.train_log import read_train_log
 
-_NAME = re.compile(r"(.+?)(?:-seed(\d+))?")
+_NAME = re.compile(r"(?s:(.+?))(?:-seed([0-9]+))?")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def models(work: Path) -> list[Model]:
 def figures(folder: Path) -> dict[str, Figure]:
     """Give what is known of a run, name -> figure, in the table's order."""
     log = read_train_log(folder / "train.log")
-    last, best = log.validations[-1], min(log.validations, key=lambda validation: validation.loss)
+    last, best = log.validations[-1], log.best
     rows = {
         "parameters": Figure((log.parameters,), specs=(",.0f",)),
         "epochs, updates": Figure((last.epoch, last.updates), "{}, {}", (",.0f", ",.0f")),
@@ -101,10 +101,5 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
     Raises:
         ToolError: a file is no such report.
     """
-    found = {}
-    for path in sorted(folder.glob("score-*.json"), reverse=True):
-        try:
-            found[path.stem.removeprefix("score-")] = json.loads(path.read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
-            raise ToolError(f"{path}:{error.lineno}: not what tools.score --json writes: {error.msg}") from error
-    return found
+    paths = sorted(folder.glob("score-*.json"), reverse=True)
+    return {path.stem.removeprefix("score-"): read_report(path) for path in paths}

@@ -47,7 +47,11 @@ class FairseqEngine:
             width = net_input["src_tokens"].size(1)
             if self.use_cuda:
                 net_input = utils.move_to_cuda(net_input)
-            hypotheses = self.task.inference_step(self.generator, self.models, {"net_input": net_input})
+            try:
+                hypotheses = self.task.inference_step(self.generator, self.models, {"net_input": net_input})
+            except (AssertionError, RuntimeError, TypeError, ValueError) as error:  # options, memory, a model's NaN
+                reason = "by its options, for want of memory or over a NaN"
+                raise ToolError(f"the search failed, {reason}: {brief(error)}") from error
             for place, ranked in zip(sample["id"].tolist(), hypotheses, strict=True):
                 yield place, self._best(ranked, width)
 

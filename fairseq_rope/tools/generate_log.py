@@ -8,7 +8,8 @@ from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.textfile import Text
 
 # S- source, T- reference, H- hypothesis with its score, D- the hypothesis decoded by --tokenizer and --bpe
-_SENTENCE = re.compile(r"([STHD])-(\d+)\t(.*)", re.DOTALL)
+_SENTENCE = re.compile(r"([STHD])-(\S+?)\t(.*)", re.DOTALL)
+_NUMBER = re.compile(r"[0-9]{1,18}")
 # the last line; old versions of fairseq log it with a date, "... | Generate test with beam=5: BLEU4 = ..."
 _SUMMARY = re.compile(r"(?:.*\| )?Generate \S+ with beam=\d+: (.*)")
 
@@ -54,6 +55,10 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
     summary = None
     for number, line in enumerate(lines, start=1):
         if match := _SENTENCE.fullmatch(line):
+            if not _NUMBER.fullmatch(match[2]):
+                raise ToolError(
+                    f"{name}:{number}: {match[1]}-{match[2][:20]} must be the number of a sentence: damaged?"
+                )
             kind, sentence, text = match[1], int(match[2]), match[3]
             if kind in "HD":
                 _, tab, text = text.partition("\t")
@@ -65,7 +70,7 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
             numbers[kind].setdefault(sentence, number)
         elif match := _SUMMARY.fullmatch(line):
             summary = match[1]
-    _check(texts, summary is not None, name)
+    _check(texts, numbers, summary is not None, name)
     order = range(len(texts["H"]))
     hyps = [texts["H"][i] for i in order]
     # fairseq before 0.9 printed no D
@@ -83,7 +88,7 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
     )
 
 
-def _check(texts: dict[str, dict[int, str]], finished: bool, name: str) -> None:
+def _check(texts: dict[str, dict[int, str]], numbers: dict[str, dict[int, int]], finished: bool, name: str) -> None:
     """Refuse a log in which anything is missing."""
     sentences = texts["S"].keys() | texts["T"].keys() | texts["H"].keys()
     if not sentences:
@@ -101,9 +106,11 @@ def _check(texts: dict[str, dict[int, str]], finished: bool, name: str) -> None:
             )
     if not finished:
         raise ToolError(f"{name}: unfinished, its last line 'Generate ... with beam=...' is missing")
-    absent = sorted(set(range(max(sentences) + 1)) - sentences)
+    # never a range up to the last one, which is huge where its number is damaged
+    last, absent = max(sentences), max(sentences) + 1 - len(sentences)
     if absent:
+        first = next(i for i, sentence in enumerate(sorted(sentences)) if sentence != i)
         raise ToolError(
-            f"{name}: sentence {absent[0]} is missing ({len(absent)} in all), though there is {max(sentences)}: "
-            "skipped as too long, or one of several shards?"
+            f"{name}: sentence {first} is missing ({absent} in all), though there is {last} in line "
+            f"{numbers['H'][last]}: skipped as too long, one of several shards, or damaged?"
         )

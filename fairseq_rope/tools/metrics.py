@@ -42,16 +42,21 @@ def fairseq_bleu(hyps: Sequence[str], refs: Sequence[str], *, lowercase: bool = 
     return Score("BLEU4", scorer.score(), scorer.result_string(), signature)
 
 
-def sacre_bleu(hyps: Sequence[str], refs: Sequence[str], *, lowercase: bool = False, target_lang: str = "") -> Score:
-    """Score detokenised text with sacreBLEU's BLEU; the tokeniser is 13a, or the one it has for `target_lang`.
+def bleu_metric(*, lowercase: bool = False, target_lang: str = "") -> BLEU:
+    """Give sacreBLEU's BLEU; the tokeniser is 13a, or the one it has for `target_lang`.
 
     Raises:
-        ToolError: sacreBLEU's tokeniser for `target_lang` (Japanese, Korean) isn't installed.
+        ToolError: that tokeniser (Japanese, Korean) isn't installed.
     """
     try:
-        bleu = BLEU(lowercase=lowercase, trg_lang=target_lang)
+        return BLEU(lowercase=lowercase, trg_lang=target_lang)
     except RuntimeError as error:
         raise ToolError(f"--target-lang {target_lang}: {' '.join(str(error).split())}") from error
+
+
+def sacre_bleu(hyps: Sequence[str], refs: Sequence[str], *, lowercase: bool = False, target_lang: str = "") -> Score:
+    """Score detokenised text with sacreBLEU's BLEU; see `bleu_metric`."""
+    bleu = bleu_metric(lowercase=lowercase, target_lang=target_lang)
     score = bleu.corpus_score(list(hyps), [list(refs)])
     return Score("BLEU", score.score, str(score), str(bleu.get_signature()))
 

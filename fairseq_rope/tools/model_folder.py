@@ -119,6 +119,12 @@ def read_model_folder(path: Path) -> ModelFolder:
         settings = ModelSettings(**_read_json(path, SETTINGS))
     except TypeError as error:
         raise ToolError(f"{path / SETTINGS} is damaged: its keys must be {', '.join(ModelSettings._fields)}") from error
+    for name, value in settings._asdict().items():
+        kind = ModelSettings.__annotations__[name]
+        # type, not isinstance: a bool is no number; two tokens are a word and </s>
+        if type(value) is not kind or (kind is int and not 2 <= value < 2**31):
+            rule = "text" if kind is str else "a number of at least 2"
+            raise ToolError(f"{path / SETTINGS} is damaged: {name} must be {rule}, but is {str(value)[:40]!r}")
     for name in ("model.bin", "config.json", *map(dictionary_name, (settings.source_lang, settings.target_lang))):
         _file(path, name)
     shared = "shared_vocabulary.json"
@@ -131,7 +137,7 @@ def _read_json(folder: Path, name: str) -> Any:
     content = _file(folder, name).read_bytes()
     try:
         return json.loads(content)
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise ToolError(f"{folder / name} is damaged: {error}") from error
 
 

@@ -1,15 +1,17 @@
 """Paired bootstrap (Koehn, 2004) between translations of one test set, with sacreBLEU's own code."""
 
 import logging
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
+from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.compound_split import (
     LANGUAGES,
     NAME,
@@ -18,8 +20,10 @@ from fairseq_rope.tools.compound_split import (
     split_compounds,
     split_signature,
 )
+from fairseq_rope.tools.metrics import bleu_metric
 
 SAMPLES = 1000
+MAX_SAMPLES = 100_000  # all are drawn at once: more would fill the memory
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,15 @@ def paired_bootstrap(
         target_lang: chooses sacreBLEU's tokeniser, as in `sacre_bleu`.
         lowercase: compare lower-cased text.
         samples: how often the test set is drawn anew.
+
+    Raises:
+        ToolError: SACREBLEU_SEED is no seed, or a tokeniser isn't installed.
     """
+    seed = os.environ.get("SACREBLEU_SEED", "12345")
+    if not re.fullmatch("[0-9]{1,18}|[Nn]one", seed):
+        raise ToolError(f"SACREBLEU_SEED in the environment must be a number or None, but is {seed!r}")
     logging.getLogger("sacrebleu").setLevel(logging.WARNING)
-    metrics: list[Metric] = [BLEU(lowercase=lowercase, trg_lang=target_lang), CHRF(lowercase=lowercase)]
+    metrics: list[Metric] = [bleu_metric(lowercase=lowercase, target_lang=target_lang), CHRF(lowercase=lowercase)]
     comparisons = [_compare(metric, systems, refs, samples) for metric in metrics]
     if target_lang in LANGUAGES:
         split = {name: split_compounds(moses_tokens(hyps, target_lang)) for name, hyps in systems.items()}

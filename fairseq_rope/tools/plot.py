@@ -25,7 +25,7 @@ def draw(logs: dict[str, TrainLog], output: Path) -> None:
     axes = figure.add_subplot()
     for name, log in logs.items():
         updates, losses = zip(*((validation.updates, validation.loss) for validation in log.validations), strict=True)
-        axes.plot(updates, losses, marker=".", label=f"{name}, best {min(losses):.3f}")
+        axes.plot(updates, losses, marker=".", label=f"{name}, best {log.best.loss:.3f}")
     axes.set(xlabel="updates", ylabel="validation loss (label-smoothed, bits a token)", yscale="log")
     axes.yaxis.set_major_formatter("{x:.1f}")
     axes.yaxis.set_minor_formatter("{x:.1f}")

@@ -8,6 +8,7 @@ from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.buckets import Bucket, length_buckets
 from fairseq_rope.tools.compound_split import LANGUAGES, compound_split_bleu
 from fairseq_rope.tools.corpus import Corpus, Pair, Settings, check, kind_of_bpe, raw_pair, source_words, word_pair
+from fairseq_rope.tools.detokenise import check_language
 from fairseq_rope.tools.metrics import Metric, Score, chrf, fairseq_bleu, sacre_bleu
 
 
@@ -40,6 +41,7 @@ def score(corpus: Corpus, settings: Settings) -> Report:
     """
     if settings.detokenised and settings.post_process:
         raise ToolError("--detokenised excludes --post-process: raw text has no BPE")
+    check_language(settings.target_lang)
     kind = kind_of_bpe(corpus, settings)
     words, raw = word_pair(corpus, kind), raw_pair(corpus, kind, settings)
     report = Report(len(corpus.hyps.lines), settings, notes=check(words, raw, settings))
@@ -50,7 +52,10 @@ def score(corpus: Corpus, settings: Settings) -> Report:
     else:
         report.scores += _tokenised(Pair(corpus.hyps, corpus.refs), words, kind, settings)
     if raw is None:
-        report.notes.append("no detokenised BLEU and chrF: they need --target-lang, such as --target-lang de")
+        report.notes.append(
+            "no detokenised BLEU and chrF: raw text, as sacreBLEU takes it, needs --detokenised; "
+            "tokens need --target-lang, such as --target-lang de"
+        )
     else:
         _score_raw(report, raw, source_words(corpus))
         report.notes += _unknown_words(corpus)

@@ -11,6 +11,7 @@ on each test set that has WORK/raw/SET.LANG and hyp-SET.LANG of both, which tool
 import argparse
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Any
 
 from fairseq_rope.tools import compare
 from fairseq_rope.tools._common import run
-from fairseq_rope.tools.checks import ALLOWED
+from fairseq_rope.tools.checks import ALLOWED, ORDER_NOTE
 from fairseq_rope.tools.corpus import Settings
 from fairseq_rope.tools.experiment import Model, bucket_figures, figures, models, reports
 from fairseq_rope.tools.figure import Figure, cell
@@ -70,7 +71,9 @@ def signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
 def allowed(folder: Path) -> list[str]:
     """Give what was wrong with a run's hypotheses and scored nevertheless, a line each."""
     notes = ((name, note) for name, report in reports(folder).items() for note in report.get("notes", []))
-    return [f"note on {name} of {folder.name}: {note}" for name, note in notes if note.startswith("--allow")]
+    return [
+        f"note on {name} of {folder.name}: {note}" for name, note in notes if note.startswith(("--allow", ORDER_NOTE))
+    ]
 
 
 def differences(work: Path, found: Sequence[Model]) -> Iterator[Difference]:
@@ -124,8 +127,12 @@ def as_json(work: Path) -> str:
     return json.dumps(fields, ensure_ascii=False)
 
 
-def _values(rows: Rows) -> dict[str, dict[int, float]]:
-    return {name: {seed: figure.values[0] for seed, figure in row.items()} for name, row in rows.items()}
+def _values(rows: Rows) -> dict[str, dict[int, float | None]]:
+    """Give plain numbers; what is none, such as the time of an unfinished run, is null in JSON."""
+    return {
+        name: {seed: value if math.isfinite(value := figure.values[0]) else None for seed, figure in row.items()}
+        for name, row in rows.items()
+    }
 
 
 def main() -> None:

@@ -2,26 +2,30 @@
 
 python -m fairseq_rope.tools.score --log generate-test.txt --target-lang de
 python -m fairseq_rope.tools.score --sys hyps.tok --ref refs.tok --target-lang de --ref-raw refs.txt
+python -m fairseq_rope.tools.score --sys hyps.txt --ref refs.txt --detokenised
 
 BLEU4 takes the tokens as they stand, BPE and all, as fairseq-score does. For the other scores BPE is joined and Moses'
 tokenisation undone, on both sides alike; --ref-raw gives the untouched reference instead, which makes them comparable
-with those of other systems. For German there is the compound-split BLEU of the papers too. With the source, which a log
-holds, BLEU by its length follows.
+with those of other systems. --detokenised says that both sides are raw text already, and needs no language: the scores
+are those of sacreBLEU's own command. For German there is the compound-split BLEU of the papers too. With the source,
+which a log holds, BLEU by its length follows.
 
 Text that can't be what it is taken for is an error that names file and line: unequal numbers of lines, lines out of
-order, empty hypotheses, marks of BPE or split hyphens in raw text.
+order, empty hypotheses, marks of BPE or split hyphens in raw text. Few lines out of order, as near paraphrases look,
+are a note.
 """
 
 import argparse
 import dataclasses
 import json
+import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from fairseq_rope.tools._common import ToolError, complete_file, run
 from fairseq_rope.tools.checks import ALLOWED, no_log_lines, same_length
-from fairseq_rope.tools.corpus import Corpus, Settings
+from fairseq_rope.tools.corpus import RAW_NEEDS, Corpus, Settings
 from fairseq_rope.tools.detokenise import BPE_KINDS
 from fairseq_rope.tools.generate_log import parse_generate_log
 from fairseq_rope.tools.report import Report, score
@@ -89,7 +93,7 @@ def write_hypotheses(report: Report, path: Path) -> None:
         ToolError: the report has no such scores, or the file can't be written.
     """
     if report.raw_hyps is None:
-        raise ToolError("--save-hyps needs --target-lang, the language by which the hypotheses are detokenised")
+        raise ToolError(f"--save-hyps needs {RAW_NEEDS}")
     with complete_file(path) as part:
         part.write_bytes("".join(f"{line}\n" for line in report.raw_hyps).encode())
 
@@ -123,6 +127,10 @@ def main() -> None:
         raise ToolError("give --log, or --sys with --ref or --ref-raw or both")
     if [args.log, args.sys, args.ref, args.ref_raw, args.src].count(Path("-")) > 1:
         raise ToolError("only one file can be -, stdin")
+    if args.save_hyps is not None:
+        for option in ("sys", "ref", "log", "ref_raw", "src"):
+            if _is_same(args.save_hyps, getattr(args, option)):
+                raise ToolError(f"--save-hyps {args.save_hyps} would overwrite --{option.replace('_', '-')}")
     args.allow = tuple(args.allow)
     settings = Settings(**{field.name: getattr(args, field.name) for field in dataclasses.fields(Settings)})
     if args.log is not None:
@@ -132,6 +140,10 @@ def main() -> None:
     if args.save_hyps is not None:
         write_hypotheses(report, args.save_hyps)
     print(as_json(report) if args.json else as_table(report))
+
+
+def _is_same(output: Path, given: Path | None) -> bool:
+    return given not in (None, Path("-")) and os.path.realpath(output) == os.path.realpath(given)
 
 
 def _parser() -> argparse.ArgumentParser:

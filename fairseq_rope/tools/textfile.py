@@ -10,6 +10,7 @@ from pathlib import Path
 from fairseq_rope.tools._common import ToolError
 
 _GZIP_MAGIC = b"\x1f\x8b"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def read_lines(path: Path) -> list[str]:
     r"""Read all lines without their line ends; `-` is stdin; a gzip file is known by its first bytes.
 
     Only \n and \r\n end a line: str.splitlines would also cut at characters that a sentence may hold, such as
-    U+2028, and shift all lines after it.
+    U+2028, and shift all lines after it. A byte order mark is no text.
 
     Raises:
         ToolError: no such file, empty, invalid UTF-8 (with its line), or a truncated gzip file.
@@ -56,7 +57,7 @@ def read_lines(path: Path) -> list[str]:
             raise ToolError(f"cannot read {name}: its gzip data is truncated or corrupt ({error})") from error
     if not data:
         raise ToolError(f"{name} is empty")
-    lines = data.removesuffix(b"\n").split(b"\n")
+    lines = data.removeprefix(BOM).removesuffix(b"\n").split(b"\n")
     return [_decode(line.removesuffix(b"\r"), name, number) for number, line in enumerate(lines, start=1)]
 
 

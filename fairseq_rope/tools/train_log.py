@@ -1,14 +1,18 @@
 """What a fairseq-train log (`--log-file`) says of a run: one entry a validation, and the model's size."""
 
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairseq_rope.tools._common import ToolError
 
-_VALID = re.compile(r"epoch (\d+) \| valid on .*?\| loss (\S+) .*\| num_updates (\d+)")
-_TRAIN = re.compile(r"epoch \d+ \| loss .*\| wall (\S+)")
-_PARAMETERS = re.compile(r"num\. shared model params: ([\d,]+)")
+# not what was cut, such as `num_updates 12` of 1200 with the next line behind it
+_END = r"(?: \||$)"
+_NUMBER = r"([0-9]{1,15})"
+_VALID = re.compile(rf"epoch {_NUMBER} \| valid on .*?\| loss (\S+) .*\| num_updates {_NUMBER}{_END}")
+_TRAIN = re.compile(rf"epoch [0-9]+ \| loss .*\| wall (\S+){_END}")
+_PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]{1,20})\b")
 
 
 @dataclass(frozen=True)
@@ -28,25 +32,41 @@ class TrainLog:
     parameters: int
     seconds: float
 
+    @property
+    def best(self) -> Validation:
+        """The validation of the lowest loss; one whose loss is not a number only where all are."""
+        return min(self.validations, key=lambda each: (math.isnan(each.loss), each.loss))
+
 
 def read_train_log(path: Path) -> TrainLog:
-    """Read a log; what was repeated after a resume counts as it last was.
+    """Read a log; what was repeated after a resume counts as it last was, and a last line without its end does not.
 
     Raises:
-        ToolError: the file is missing, or no validation is in it.
+        ToolError: the file is missing, no validation is in it, or an entry is damaged.
     """
     if not path.is_file():
         raise ToolError(f"there is no training log {path}")
     validations: dict[int, Validation] = {}
     parameters, seconds = 0, float("nan")
-    for line in path.read_text(encoding="utf-8").splitlines():
+    # paths in a log may be in any encoding
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1], start=1):
+        line = line.removesuffix("\r")
         if match := _VALID.search(line):
-            epoch, loss, updates = int(match[1]), float(match[2]), int(match[3])
-            validations[updates] = Validation(epoch, updates, loss)
+            epoch, updates = int(match[1]), int(match[3])
+            validations[updates] = Validation(epoch, updates, _float(match[2], f"{path}:{number}: loss"))
+        elif "| valid on " in line:
+            raise ToolError(f"{path}:{number}: a validation must have a loss and num_updates: damaged, or cut off?")
         elif match := _TRAIN.search(line):
-            seconds = float(match[1])
+            seconds = _float(match[1], f"{path}:{number}: wall")
         elif match := _PARAMETERS.search(line):
-            parameters = int(match[1].replace(",", ""))
+            parameters = int(match[1].replace(",", "") or 0)
     if not validations:
         raise ToolError(f"{path}: no validation is in this log")
     return TrainLog([validations[updates] for updates in sorted(validations)], parameters, seconds)
+
+
+def _float(text: str, named: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ToolError(f"{named} must be a number, but is {text!r}") from None

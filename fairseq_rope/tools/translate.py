@@ -19,13 +19,12 @@ stderr tells what was replaced or cut (invalid UTF-8, control characters, long l
 """
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from fairseq_rope.tools._common import ToolError, complete_file, run, silence_libraries
+from fairseq_rope.tools._common import ToolError, complete_file, named_when_full, run, silence_libraries
 from fairseq_rope.tools.clean_line import byte_lines
 from fairseq_rope.tools.translate_log import TranslateLog
 from fairseq_rope.tools.translate_options import parse
@@ -51,7 +50,7 @@ def open_output(name: str) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         return
     direct = path.exists() and not path.is_file()
-    with contextlib.nullcontext(path) if direct else complete_file(path) as part:
+    with named_when_full(name), contextlib.nullcontext(path) if direct else complete_file(path) as part:
         try:
             file = part.open("wb")
         except OSError as error:
@@ -83,9 +82,6 @@ def main() -> None:
         try:
             translations = translator.translate(log.reading(read_inputs(request.inputs)))
             write_lines(translations, output, log, flush_every=translator.buffer_size)
-        except BrokenPipeError:
-            # the reader, such as `head`, has enough; without this Python complains when it closes stdout
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         finally:
             log.close()
 

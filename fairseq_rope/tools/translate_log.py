@@ -10,6 +10,8 @@ from typing import Any
 
 from tqdm import tqdm
 
+from fairseq_rope.tools._streams import tell
+
 
 class TranslateLog:
     """Counts lines and bytes as they pass, and prints notes without spoiling the bar.
@@ -30,7 +32,8 @@ class TranslateLog:
     def note(self, number: int, text: str) -> None:
         """Print what was replaced or cut in a line."""
         self.notes += 1
-        tqdm.write(f"translate: line {number:,}: {text}", file=sys.stderr)
+        with tqdm.external_write_mode(file=sys.stderr):
+            tell(f"translate: line {number:,}: {text}")
 
     def reading(self, lines: Iterable[bytes]) -> Iterator[bytes]:
         """Pass raw lines on, remembering their sizes."""
@@ -49,7 +52,7 @@ class TranslateLog:
         seconds = time.monotonic() - self.started
         notes = f"; notes above on what was replaced or cut: {self.notes:,}" if self.notes else ""
         rate = f"{self.lines / max(seconds, 1e-9):,.1f} lines a second"
-        print(f"translate: {self.lines:,} lines in {seconds:,.1f} s, {rate}{notes}", file=sys.stderr)
+        tell(f"translate: {self.lines:,} lines in {seconds:,.1f} s, {rate}{notes}")
 
 
 def _total_bytes(inputs: Sequence[str]) -> int | None:

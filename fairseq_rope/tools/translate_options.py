@@ -1,6 +1,7 @@
 """The command line of `translate`: fairseq-interactive's options and our own, checked before any work starts."""
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,12 +16,17 @@ from fairseq.tasks import TASK_REGISTRY
 from omegaconf import MISSING
 
 from fairseq_rope.tools._common import ToolError
-from fairseq_rope.tools.data_folder import languages
+from fairseq_rope.tools.codes_file import check_codes
+from fairseq_rope.tools.data_folder import languages, refuse_colon
+from fairseq_rope.tools.detokenise import BPE_KINDS, join_bpe
 from fairseq_rope.tools.engine_options import RuntimeOptions, add_engine_options, runtime_options
 from fairseq_rope.tools.recorded import check_recorded
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_BUFFER_SIZE = 1000
+# the shortest sentence has two tokens: a word and </s>
+_LEAST = {"beam": 1, "nbest": 1, "max_tokens": 2, "batch_size": 1, "buffer_size": 0, "max_source_positions": 2}
+_MAX_INT = 2**31 - 1
 USAGE = (
     "translate DATA --path FILE [-s LANG -t LANG] [--tokenizer moses] [--bpe subword_nmt --bpe-codes FILE] "
     "[--input FILE] [--output FILE] [option ...]"
@@ -61,7 +67,12 @@ def parse(argv: Sequence[str], description: str) -> Request:
     parser = _parser(description)
     if {"-h", "--help"} & set(argv):
         _add_common_choices(parser)
-    args = options.parse_args_and_arch(parser, input_args=list(argv))
+    try:
+        args = options.parse_args_and_arch(parser, input_args=list(argv))
+    except (ImportError, OSError) as error:
+        raise ToolError(f"--user-dir cannot be imported: {error}") from error
+    except ValueError as error:  # options that exclude each other
+        raise ToolError(str(error)) from error
     inputs, args.input = args.input or ["-"], "-"
     runtime = runtime_options(args, parser)
     if args.max_tokens is None and args.batch_size is None:
@@ -114,13 +125,20 @@ def _check_options(args: argparse.Namespace) -> None:
     for name, reason in _REFUSED.items():
         if getattr(args, name, None):
             raise ToolError(f"--{name.replace('_', '-')} cannot be used with translate: {reason}")
-    for name, least in (("beam", 1), ("nbest", 1), ("max_tokens", 2), ("batch_size", 1), ("buffer_size", 0)):
-        value = getattr(args, name)
+    for name, least in _LEAST.items():
+        value = getattr(args, name, None)
         if value is not None and value < least:
             raise ToolError(f"--{name.replace('_', '-')} must be at least {least}, but is {value}")
+    for name, value in vars(args).items():
+        # type, not isinstance: a bool is no number
+        if (type(value) is float and not math.isfinite(value)) or (type(value) is int and abs(value) > _MAX_INT):
+            raise ToolError(f"--{name.replace('_', '-')} must be a number of up to {_MAX_INT}, but is {value}")
+    try:
+        join_bpe([""], args.post_process)
+    except NotImplementedError:
+        raise ToolError(f"--post-process must be one of {', '.join(BPE_KINDS)}, but is {args.post_process}") from None
     if args.temperature <= 0:
         raise ToolError(f"--temperature must be above 0, but is {args.temperature}")
-    # the shortest sentence has two tokens: a word and </s>
     shortest = int(2 * args.max_len_a + args.max_len_b)
     if shortest < max(args.min_len, 1):
         raise ToolError(
@@ -132,19 +150,21 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     if args.path is None:
         raise ToolError("--path must name a checkpoint, or several with : between them")
     if args.engine == "fairseq" and not args.checkpoint_suffix and args.checkpoint_shard_count == 1:
+        refuse_colon("--path", args.path)
         _check("--path", utils.split_paths(args.path), Path.is_file)
     for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
         if args.bpe == bpe:
             name = _given(getattr(args, option, None), bpe, option)
             _check(f"--{option.replace('_', '-')}", [name], Path.is_file)
             check_recorded(Path(name))
+    if args.bpe == "subword_nmt":
+        check_codes(Path(args.bpe_codes))
     # a pipe is a good input, a folder is not
     _check("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
     if args.output != "-" and Path(args.output).is_dir():
         raise ToolError(f"--output must be a file, but {args.output} is a folder")
     if args.task == "translation":
-        folder = Path(utils.split_paths(args.data)[0])
-        args.source_lang, args.target_lang = languages(folder, args.source_lang, args.target_lang)
+        args.source_lang, args.target_lang = languages(Path(args.data), args.source_lang, args.target_lang)
     if args.normalise and not getattr(args, "source_lang", None):
         raise ToolError("--normalise needs --source-lang: its rules depend on the language")
 
@@ -158,5 +178,5 @@ def _given(name: str | None, bpe: str, option: str) -> str:
 def _check(option: str, names: Sequence[str], good: Callable[[Path], bool]) -> None:
     for name in names:
         if not good(Path(name)):
-            problem = "it is a folder" if Path(name).is_dir() else "there is no such file"
+            problem = "it is a folder" if name and Path(name).is_dir() else "there is no such file"
             raise ToolError(f"{option} {name}: {problem}")

@@ -24,11 +24,11 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | bytes, *opt
     return done._replace(stderr=done.stderr.replace(str(path), "SET"))
 
 
-def test_each_segment_is_a_line_and_entities_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    text = sgm(["Zwei &amp; zwei", "  zu\u00a0viel \t Platz ", "", "5 < 6 > 4, <b>fett</b>"])
+def test_each_segment_is_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    text = sgm(["Zwei & zwei", "  zu\u00a0viel \t Platz ", "", "5 < 6 > 4, <b>fett</b>"])
     done = run(monkeypatch, tmp_path, text.replace("\n", "\r\n"), "--lines", 4)
     assert (done.status, done.stderr) == (0, "")
-    assert done.stdout.decode() == "Zwei &amp; zwei\nzu viel Platz\n\n5 < 6 > 4, <b>fett</b>\n"
+    assert done.stdout.decode() == "Zwei & zwei\nzu viel Platz\n\n5 < 6 > 4, <b>fett</b>\n"
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,39 @@ def test_plain_text_passes_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def test_real_news_is_the_same_in_both_forms(monkeypatch: pytest.MonkeyPatch, data_dir: Path, tmp_path: Path) -> None:
     plain = gzip.decompress((data_dir / "wmt_newstest_ende" / "newstest2014.de.gz").read_bytes()).decode()
-    sentences = [html.escape(line, quote=False) for line in plain.split("\n")[:-1]]
+    sentences = plain.split("\n")[:-1]
     assert run(monkeypatch, tmp_path, plain, "--lines", 3_003).stdout.decode() == plain
-    done = run(monkeypatch, tmp_path, sgm(sentences), "--lines", 3_003)
-    assert html.unescape(done.stdout.decode()).split() == plain.split()
-    assert done.stdout.decode().split("\n")[:-1] == sentences
+    for quote in (False, True):
+        escaped = [html.escape(line, quote=quote) for line in sentences]
+        assert "Standard &amp; Poor" in escaped[1935] and "Kensington &amp; Chelsea" in escaped[2332]
+        done = run(monkeypatch, tmp_path, sgm(escaped), "--lines", 3_003)
+        assert done.stdout.decode().split("\n")[:-1] == sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Standard &amp; Poor&apos;s &lt;&quot;AAA&quot;&gt;", 'Standard & Poor\'s <"AAA">'),
+        ("&amp;amp; &amp;lt; &#38;amp;", "&amp; &lt; &amp;"),
+        ("&#228; &#xE4; &#XE4; &#x1F600;", "ä ä &#XE4; \U0001f600"),
+        ("eine&#10;Zeile&#x2028;nur &#160; hier&#13;", "eine Zeile nur hier"),
+        ("&#xD800;&#0;&#x110000;&#9999999;", "\ufffd" * 4),
+        (
+            "Q&A, R&D; &copy; &nbsp; &amp &AMP; &#; &#x; &#12345678;",
+            "Q&A, R&D; &copy; &nbsp; &amp &AMP; &#; &#x; &#12345678;",
+        ),
+    ],
+    ids=["XML's five", "once", "numbers", "white space", "no characters", "others"],
+)
+def test_entities_of_xml_are_undone_once_and_nothing_else_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str, expected: str
+) -> None:
+    done = run(monkeypatch, tmp_path, sgm([text, "zwei"]), "--lines", 2)
+    assert (done.status, done.stdout.decode()) == (0, f"{expected}\nzwei\n")
+
+
+def test_entities_of_plain_text_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert run(monkeypatch, tmp_path, "Zuschlag &amp; Co.\n").stdout == b"Zuschlag &amp; Co.\n"
 
 
 @pytest.mark.parametrize(

@@ -71,9 +71,36 @@ def test_the_last_file_is_not_there_while_others_are_replaced(tmp_path: Path) ->
     assert contents(tmp_path) == {"a": "new"}
 
 
-@pytest.mark.parametrize(("name", "reason"), [("no/out", "there is no folder"), ("folder", "it is a folder")])
+def test_the_file_that_a_link_points_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    write([tmp_path / "far" / "old"], "old")
+    links = [tmp_path / "link", tmp_path / "dangling", tmp_path / "far" / "relative"]
+    for link, target in zip(links, ("far/old", "far/new", "../here"), strict=True):
+        link.symlink_to(target)
+    with complete_files(*links) as parts:
+        write(parts, "new")
+    assert all(link.is_symlink() for link in links)
+    assert contents(tmp_path / "far") == {"old": "new", "new": "new", "relative": "new"}
+    assert contents(tmp_path) == {"link": "new", "dangling": "new", "here": "new"}
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("no/out", "there is no folder"),
+        ("folder", "it is a folder"),
+        ("link", "it is a folder"),
+        ("loop", "it is a link to itself"),
+        ("astray", "there is no folder /no$"),
+        ("device", "it is a device"),
+        ("pipe", "it is a device"),
+    ],
+)
 def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for link, target in (("link", "folder"), ("loop", "loop"), ("astray", "/no/out"), ("device", "/dev/null")):
+        (tmp_path / link).symlink_to(target)
     with (
         pytest.raises(DataError, match=rf"^cannot write \S+/{name}: {reason}"),
         complete_files(tmp_path / "good", tmp_path / name),
@@ -104,4 +131,40 @@ def test_a_reader_that_has_enough_ends_a_program_quietly_as_it_ends_others(
 def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path, lines: int) -> None:
     with Path("/dev/full").open("wb") as full:
         done = tokenise("Das ist ein Haus.\n" * lines, 1, full.fileno(), tmp_path)
-    assert (done.returncode, done.stderr) == (1, b"tokenise.py: error: [Errno 28] No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        b"tokenise.py: error: stdout cannot be written: No space left on device\n",
+    )
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("streams", "status", "stdout", "stderr"),
+    [
+        ("<text >&-", 1, "", "tokenise.py: error: stdout closed\n"),
+        ("<&-", 1, "", "tokenise.py: error: stdin closed\n"),
+        ("<text 2>&-", 0, "Haus .\n", ""),
+        ("<text 2>/dev/full", 0, "Haus .\n", ""),
+        ("<latin1 2>&-", 1, "", ""),
+        ("<text >&- 2>&-", 1, "", ""),
+        ("<text >/dev/full", 1, "", "tokenise.py: error: stdout cannot be written: No space left on device\n"),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_is_named(
+    tmp_path: Path, streams: str, status: int, stdout: str, stderr: str, unbuffered: str
+) -> None:
+    (tmp_path / "text").write_text("Haus.\n")
+    (tmp_path / "latin1").write_bytes(b"\xe4\n")
+    program = f"{sys.executable} {ROOT}/data-prep/tokenise.py --lang de"
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(
+        f"{program} {streams}",
+        shell=True,
+        cwd=tmp_path,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (status, stdout, stderr)

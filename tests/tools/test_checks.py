@@ -74,6 +74,15 @@ def test_what_is_allowed_is_scored_and_told(tmp_path: Path, kind: str, hyps: lis
     assert report.notes[0].startswith(f"--allow {kind}: {count} of 8 lines, the first {tmp_path}/hyps:{first + 1}: ")
 
 
+def test_two_lines_out_of_order_in_many_are_scored_and_told(tmp_path: Path) -> None:
+    refs = sentences(100, seed=4)
+    hyps = [*refs[:50], refs[51], refs[50], *refs[52:]]
+    report = score_files(tmp_path, hyps, refs)
+    assert [entry.name for entry in report.scores] == ["BLEU", "chrF2"]
+    place = f"2 of 100 lines, the first {tmp_path}/hyps:51: out of order: it shares "
+    assert report.notes[0].startswith(f"scored as they are: {place}")
+
+
 def test_what_the_reference_has_too_is_no_breach(tmp_path: Path) -> None:
     same = replaced(1, "", replaced(2, "write so@@ and \u2581 so"))
     assert score_files(tmp_path, same, same).scores[0].value == pytest.approx(100)

@@ -125,8 +125,15 @@ def test_what_is_allowed_is_told_on_stderr(
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [(["--samples", "0"], "--samples must be at least 1, but is 0"), (["again"], "a file is given twice")],
-    ids=["no samples", "twice"],
+    [
+        (["--samples", "0"], "--samples must be between 1 and 100000, but is 0"),
+        (["--samples", "9" * 30], "--samples must be between 1 and 100000, but is 999"),
+        (["-t", "de_DE"], "--target-lang must be a code of two or three small letters, but is 'de_DE'"),
+        (["again"], "a file is given twice"),
+        (["by a link"], "a file is given twice"),
+        (["seed"], "SACREBLEU_SEED in the environment must be a number or None, but is '-5'"),
+    ],
+    ids=["no samples", "too many samples", "language", "twice", "twice by a link", "seed"],
 )
 def test_options_that_do_not_fit_are_refused(
     folder: Path,
@@ -135,6 +142,9 @@ def test_options_that_do_not_fit_are_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    more = [folder / "a.de"] if options == ["again"] else options
+    (folder / "link").symlink_to("a.de")
+    more = {"again": [folder / "a.de"], "by a link": [folder / "link"], "seed": []}.get(options[0], options)
+    if options == ["seed"]:
+        monkeypatch.setenv("SACREBLEU_SEED", "-5")
     with pytest.raises(ToolError, match=message):
         compare(folder, monkeypatch, capsys, *more)

@@ -1,5 +1,6 @@
 """`translate --engine ctranslate2`: what it needs, what it refuses, and that its memory and order hold."""
 
+import json
 import shutil
 import sys
 import types
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from fairseq_rope.tools._common import ToolError
-from fairseq_rope.tools.model_folder import write_checksums
+from fairseq_rope.tools.model_folder import read_model_folder, write_checksums
 from fairseq_rope.tools.translator import Translator
 from tests.trained import Trained, call
 
@@ -133,6 +134,10 @@ def _resident_bytes() -> int:
         (["--print-alignment"], "--print-alignment cannot be used with translate: only translations are written"),
         (["--task", "translation_lev"], "--task must be translation with --engine ctranslate2, but is translation_lev"),
         (["--inter-threads", "0"], "--inter-threads must be at least 1, but is 0"),
+        (
+            ["--inter-threads", "100", "--intra-threads", "100"],
+            "--inter-threads x --intra-threads must be at most 1024",
+        ),
         (["--intra-threads", "-1"], "--intra-threads must be at least 1, but is -1"),
         (["--path", "/no/model"], "--path /no/model: with --engine ctranslate2 it must be one folder, made by "),
         (["--path", "/a.pt:/b.pt"], "--path /a.pt:/b.pt: with --engine ctranslate2 it must be one folder"),
@@ -215,6 +220,33 @@ def test_settings_without_a_key_are_told(trained: Trained, exported: Path, tmp_p
         ToolError, match=r"fairseq_rope\.json is damaged: its keys must be source_lang, target_lang, max"
     ):
         load(trained, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("source_lang", 5, "text, but is '5'"),
+        ("max_source_positions", "x", "a number of at least 2, but is 'x'"),
+        ("max_source_positions", 0, "a number of at least 2, but is '0'"),
+        ("max_source_positions", 10**30, "a number of at least 2, but is '1000"),
+        ("max_target_positions", True, "a number of at least 2, but is 'True'"),
+        ("max_target_positions", float("nan"), "a number of at least 2, but is 'nan'"),
+        ("quantization", [], "text, but is '\\[\\]'"),
+    ],
+)
+def test_settings_with_a_bad_value_are_told(
+    exported: Path, tmp_path: Path, name: str, value: object, rule: str
+) -> None:
+    folder = shutil.copytree(exported, tmp_path / "model")
+    file = folder / "fairseq_rope.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
+    write_checksums(folder)
+    with pytest.raises(ToolError, match=rf"fairseq_rope\.json is damaged: {name} must be {rule}"):
+        read_model_folder(folder)
+    file.write_text("[" * 100_000)
+    write_checksums(folder)
+    with pytest.raises(ToolError, match=r"fairseq_rope\.json is damaged: maximum recursion"):
+        read_model_folder(folder)
 
 
 @pytest.mark.parametrize("change", ["another 1\n", ""], ids=["longer", "other words"])

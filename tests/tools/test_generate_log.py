@@ -1,5 +1,7 @@
 """Logs of fairseq-generate: read in the order of their numbers, refused when they are not whole."""
 
+import re
+
 import pytest
 
 from fairseq_rope.tools._common import ToolError
@@ -29,18 +31,29 @@ def without(*starts: str) -> list[str]:
     return [line for line in log_lines(HYPS, REFS) if not line.startswith(starts)]
 
 
+def with_number(number: str) -> list[str]:
+    """The log with another number for its last sentence."""
+    return [re.sub(r"^([STHDP])-4\t", rf"\1-{number}\t", line) for line in log_lines(HYPS, REFS)]
+
+
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         (without("Generate"), "log: unfinished, its last line"),
         (without("H-2", "D-2"), "1 of 5 sentences have no H- line, the first H-2 .there is S-2, T-2.: unfinished"),
-        (without("S-2", "T-2", "H-2", "D-2"), "sentence 2 is missing .1 in all., though there is 4"),
+        (without("S-2", "T-2", "H-2", "D-2"), "sentence 2 is missing .1 in all., though there is 4 in line"),
         (without("T-2"), "1 of 5 sentences have no T- line, the first T-2"),
         (without("D-4"), "1 of 5 sentences have no D- line, the first D-4"),
         (without("T-"), "no T- lines at all: no references"),
         (without("H-", "D-"), "no H- lines at all: unfinished"),
         (without("S-", "T-", "H-", "D-"), "made with --quiet"),
         (log_lines(HYPS, REFS) * 2, r"log:\d+: S-0 is there twice"),
+        (with_number("60000000"), "sentence 4 is missing .59999996 in all., though there is 60000000 in line 19: "),
+        (with_number("9" * 18), "sentence 4 is missing .9{17}5 in all., though there is 9{18} in line 19: "),
+        (with_number("1" + "0" * 30), r"log:17: S-10{19} must be the number of a sentence: damaged"),
+        (with_number("9" * 100_000), r"log:17: S-9{20} must be the number of a sentence: damaged"),
+        (with_number("-4"), "log:17: S--4 must be the number of a sentence"),
+        (with_number("\u0664"), "log:17: S-\u0664 must be the number of a sentence"),
         ([*without(), "H-5\t-0.5"], r"log:28: H-5 must be a score, a tab and a text: cut off"),
     ],
 )

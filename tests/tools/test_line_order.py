@@ -1,19 +1,26 @@
 """Lines out of order are found when the words say so, and never in what a system, good or bad, wrote in order."""
 
+import os
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from fairseq_rope.tools.detokenise import join_bpe
 from fairseq_rope.tools.generate_log import parse_generate_log
-from fairseq_rope.tools.line_order import misplaced_lines
+from fairseq_rope.tools.line_order import Misplaced, line_order
 from fairseq_rope.tools.textfile import read_lines
 from tests.tools.corpora import sentences, system
+from tests.trained import ROOT
 
 REFS = sentences(200, seed=1)
 GOOD = system(REFS, errors=0.3, seed=2)
+
+
+def misplaced_lines(hyps: list[str], refs: list[str]) -> list[Misplaced]:
+    return line_order(hyps, refs).misplaced
 
 
 def swapped(lines: list[str], first: int, second: int) -> list[str]:
@@ -88,6 +95,95 @@ def test_sentences_that_are_there_twice_may_change_places() -> None:
     assert [line.hyp for line in misplaced_lines(swapped(refs, 7, 120), refs)] == [7, 120]
 
 
+def shifted(lines: list[str], first: int, by: int = 1) -> list[str]:
+    """Lose `by` lines from `first` on and repeat the last ones."""
+    return lines[:first] + lines[first + by :] + lines[-by:]
+
+
+def shuffled(lines: list[str], share: float) -> list[str]:
+    """Let a share of the lines change places."""
+    dice, lines = random.Random(5), list(lines)
+    places = dice.sample(range(len(lines)), int(share * len(lines)))
+    for place, line in zip(places, [lines[place] for place in places[1:] + places[:1]], strict=True):
+        lines[place] = line
+    return lines
+
+
+def slid(lines: list[str], share: float) -> list[str]:
+    """Let a share of the lines begin with the second half of the line before, as where subtitles are cut elsewhere."""
+    dice, words = random.Random(6), [line.split() for line in lines]
+    for before, own in pairwise(words):
+        if dice.random() < share:
+            own[:0] = before[len(before) // 2 :]
+    return [" ".join(line) for line in words]
+
+
+BROKEN = {
+    "shifted from the start": lambda lines: shifted(lines, 0),
+    "shifted by 40": lambda lines: shifted(lines, 0, 40),
+    "shifted from the middle": lambda lines: shifted(lines, len(lines) // 2),
+    "the last tenth shifted": lambda lines: shifted(lines, len(lines) * 9 // 10),
+    "the last twentieth shifted by 3": lambda lines: shifted(lines, len(lines) * 95 // 100, 3),
+    "the last 20 shifted": lambda lines: shifted(lines, len(lines) - 20),
+    "20 in the middle moved up": lambda lines: [*lines[:300], lines[320], *lines[300:320], *lines[321:]],
+    "a tenth shuffled": lambda lines: shuffled(lines, 0.1),
+    "half shuffled": lambda lines: shuffled(lines, 0.5),
+    "all shuffled": lambda lines: shuffled(lines, 1),
+    "sorted": sorted,
+}
+NOTED = {
+    "two neighbours swapped": lambda lines: swapped(lines, 400, 401),
+    "two swapped": lambda lines: swapped(lines, 40, 401),
+    "ten swapped": lambda lines: [*lines[:95], *(lines[i ^ 1] for i in range(95, 105)), *lines[105:]][: len(lines)],
+    "a hundredth shuffled": lambda lines: shuffled(lines, 0.01),
+    "a thirtieth shuffled": lambda lines: shuffled(lines, 1 / 30),
+}
+Change = Callable[[list[str]], list[str]]
+
+
+@pytest.mark.parametrize("change", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("errors", [0.0, 0.3])
+def test_a_shift_or_a_shuffle_breaks_the_order(change: Change, errors: float) -> None:
+    refs = sentences(600, seed=8, vocabulary=4000)
+    assert line_order(change(system(refs, errors=errors, seed=9)), refs).broken
+
+
+@pytest.mark.parametrize("change", NOTED.values(), ids=NOTED)
+def test_few_lines_out_of_order_are_told_and_do_not_break_it(change: Change) -> None:
+    refs = sentences(600, seed=8, vocabulary=4000)
+    found = line_order(change(refs), refs)
+    moved = {i for i, (line, ref) in enumerate(zip(change(refs), refs, strict=True)) if line != ref}
+    assert not found.broken
+    assert found.misplaced and {line.hyp for line in found.misplaced} <= moved
+
+
+def test_neighbours_that_nearly_paraphrase_each_other_do_not_break_it() -> None:
+    refs = sentences(100, seed=8)
+    text = "the minister said on Tuesday that the talks would {} at the earliest in spring"
+    refs[50:52] = [text.format("go on again"), text.format("be resumed anew")]
+    hyps = system(refs, errors=0.3, seed=9)
+    hyps[50:52] = [refs[51], refs[50]]
+    found = line_order(hyps, refs)
+    assert ([(line.hyp, line.ref) for line in found.misplaced], found.broken) == ([(50, 51), (51, 50)], False)
+
+
+def test_words_that_slid_into_the_next_line_do_not_break_it() -> None:
+    refs = sentences(600, seed=8, vocabulary=4000)
+    assert not line_order(slid(system(refs, errors=0.3, seed=9), 0.3), refs).broken
+
+
+@pytest.mark.parametrize("count", [8, 20, 100])
+def test_a_shift_is_seen_in_a_small_set_too(count: int) -> None:
+    refs = sentences(count, seed=8)
+    assert line_order(shifted(system(refs, errors=0.2, seed=9), 0), refs).broken
+
+
+def test_a_shift_is_seen_where_sentences_are_there_many_times() -> None:
+    refs = sentences(300, seed=8) * 3
+    found = line_order(shifted(refs, 880), refs)
+    assert found.broken and {line.hyp for line in found.misplaced} <= set(range(880, 900))
+
+
 def read(path: Path) -> list[str]:
     return read_lines(path)
 
@@ -98,6 +194,45 @@ def test_the_real_systems_output_is_in_order_and_its_shuffle_is_not(data_dir: Pa
     assert misplaced_lines(hyps, refs) == []
     assert misplaced_lines(hyps[:300], refs[:300]) == []
     assert len(misplaced_lines(random.Random(1).sample(hyps, len(hyps)), refs)) > 1000
+
+
+REAL = {
+    "news": "wmt_newstest_ende/newstest2014.de.gz",
+    "talks": "ted_talks_deen/TED.tst2012.en",
+    "captions": "multi30k/test_2016_flickr.de.gz",
+    "everyday sentences": "tatoeba_deu_eng/test.en.gz",
+    "near paraphrases": "tatoeba_deu_eng/train.de.gz",
+}
+
+
+@pytest.fixture(scope="module", params=REAL.values(), ids=REAL)
+def real(request: pytest.FixtureRequest) -> tuple[list[str], list[str]]:
+    """A thousand translations with about 30 BLEU, and their references; for paraphrases neighbours in the alphabet."""
+    folder = Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no real corpora at {folder}")
+    lines = read(folder / request.param)
+    refs = (sorted(lines, key=str.lower)[80_000:] if "train" in request.param else lines)[:1000]
+    return system(refs, errors=0.25, seed=9), refs
+
+
+def test_what_a_system_makes_of_real_text_is_in_order(real: tuple[list[str], list[str]]) -> None:
+    hyps, refs = real
+    assert line_order(hyps, refs).misplaced == []
+    assert not line_order(slid(hyps, 0.2), refs).broken
+
+
+@pytest.mark.parametrize("change", [change for name, change in NOTED.items() if "third" not in name])
+def test_few_real_lines_out_of_order_do_not_break_it(real: tuple[list[str], list[str]], change: Change) -> None:
+    assert not line_order(change(real[0]), real[1]).broken
+
+
+@pytest.mark.parametrize("name", [name for name in BROKEN if "20" not in name and "tenth sh" not in name])
+def test_real_text_that_is_shifted_or_shuffled_breaks_it(
+    real: tuple[list[str], list[str]], name: str, request: pytest.FixtureRequest
+) -> None:
+    found = line_order(BROKEN[name](real[0]), real[1])
+    assert found.broken or ("paraphrases" in request.node.name and "twentieth" in name)
 
 
 @pytest.mark.parametrize(

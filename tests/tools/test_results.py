@@ -1,5 +1,6 @@
 """The table and the picture of an experiment, and the log that both are read from."""
 
+import itertools
 import json
 import statistics
 import sys
@@ -121,11 +122,12 @@ def test_scores_made_in_different_ways_have_all_their_signatures(work: Path):
 
 
 def test_what_was_scored_in_spite_of_a_breach_is_told(work: Path):
-    notes = ["no detokenised BLEU", "--allow empty: 9 of 50 lines"]
+    order = "scored as they are: 2 of 50 lines, the first hyps:3: out of order"
+    notes = ["no detokenised BLEU", "--allow empty: 9 of 50 lines", order]
     (work / "rope" / "score-test.json").write_text(json.dumps({"scores": [], "notes": notes}))
-    line = "note on test of rope: --allow empty: 9 of 50 lines"
-    assert tool.as_text(work).splitlines()[-1] == line
-    assert json.loads(tool.as_json(work))["notes"] == [line]
+    lines = [f"note on test of rope: {note}" for note in notes[1:]]
+    assert tool.as_text(work).splitlines()[-2:] == lines
+    assert json.loads(tool.as_json(work))["notes"] == lines
 
 
 def add_hypotheses(work: Path) -> list[str]:
@@ -184,6 +186,63 @@ def test_everything_is_there_for_machines_by_seed(
     assert [(each["test_set"], each["seed"]) for each in report["differences"]] == [("test.2016", 1), ("test.2016", 2)]
 
 
+def report_text(**changes: object) -> str:
+    """What score --json writes, with changes."""
+    score = {"name": "BLEU", "value": 41.2, "signature": "tok:13a", **changes.pop("score", {})}  # type: ignore[dict-item]
+    bucket = {"words": "1-10", "sentences": 5, "score": score, **changes.pop("bucket", {})}  # type: ignore[dict-item]
+    return json.dumps({"scores": [score], "buckets": [bucket], "notes": ["x"], "settings": {}, **changes})
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", ":1: not what tools.score --json writes: Expecting value"),
+        (report_text()[:30], ":1: not what tools.score --json writes: Unterminated string"),
+        ("\0" * 50, ":1: not what tools.score --json writes: Expecting value"),
+        ("[]", ": not what tools.score --json writes: the report must not be []"),
+        ("{}", ": not what tools.score --json writes: no 'scores'"),
+        (report_text(scores=None), "scores must not be null"),
+        (report_text(scores=["x"]), 'a score must not be "x"'),
+        (report_text(score={"value": "41"}), 'value of BLEU must not be "41"'),
+        (report_text(score={"value": True}), "value of BLEU must not be true"),
+        (report_text(score={"value": float("nan")}), "value of BLEU must be a score, but is nan"),
+        (report_text(score={"value": 10**400}), "value of BLEU must be a score, but is 1000000"),
+        (report_text().replace("41.2", "1e999"), "value of BLEU must be a score, but is inf"),
+        (report_text().replace("41.2", "9" * 5000), "integer string conversion"),
+        (report_text(score={"name": 5}), "name of a score must not be 5"),
+        (report_text(bucket={"sentences": "5"}), 'sentences of a bucket must not be "5"'),
+        (report_text(bucket={"score": None}), "a score must not be null"),
+        (report_text(buckets=None), "buckets must not be null"),
+        (report_text(notes=[1]), "a note must not be 1"),
+        (report_text(settings=[]), "settings must not be []"),
+        ("[" * 100_000, "maximum recursion depth exceeded"),
+        (b'{"scores": [{"name": "\xe4"}]}', "can't decode byte 0xe4"),
+    ],
+    ids=itertools.count(),  # some texts are long
+)
+def test_a_report_that_score_did_not_write_is_named(work: Path, text: str | bytes, reason: str):
+    path = work / "rope" / "score-test.json"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(ToolError) as caught:
+        tool.as_text(work)
+    assert str(caught.value).startswith(str(path)) and reason in str(caught.value)
+
+
+def test_a_report_with_a_byte_order_mark_and_other_line_ends_is_the_same(work: Path):
+    path = work / "rope" / "score-test.json"
+    path.write_text(report_text())
+    plain = tool.as_text(work)
+    path.write_bytes(b"\xef\xbb\xbf" + json.dumps(json.loads(report_text()), indent=1).replace("\n", "\r\n").encode())
+    assert tool.as_text(work) == plain
+
+
+def test_what_is_no_number_is_null_for_machines(work: Path):
+    log = work / "rope" / "train.log"
+    log.write_text("\n".join(line for line in LOG.splitlines() if "wall" not in line) + "\n")
+    figures = json.loads(tool.as_json(work), parse_constant=pytest.fail)["figures"]
+    assert figures["rope"]["training, minutes"] == {"1": None}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -210,3 +269,52 @@ def test_a_log_that_says_nothing_is_named(tmp_path: Path, text: str | None, mess
         (tmp_path / "train.log").write_text(text)
     with pytest.raises(ToolError, match=f"{message}|train.log: {message}"):
         read_train_log(tmp_path / "train.log")
+
+
+NUMBER = "num_updates 248 | best_loss 8.25"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("loss 8.25 | nll", "loss x8 | nll", "train.log:6: loss must be a number, but is 'x8'"),
+        ("wall 150", "wall x", "train.log:7: wall must be a number, but is 'x'"),
+        (NUMBER, "num_up", "train.log:6: a validation must have a loss and num_updates: damaged, or cut off"),
+        (NUMBER, "num_updates 22026-11-22 03:00:00 | INFO | fairseq", "train.log:6: a validation must have"),
+        (NUMBER, "num_updates " + "9" * 5000, "train.log:6: a validation must have"),
+        (NUMBER, "num_updates \u0662\u0664\u0668", "train.log:6: a validation must have"),
+    ],
+    ids=["loss", "wall", "cut", "cut and gone on", "5,000 digits", "other digits"],
+)
+def test_a_damaged_entry_of_a_log_is_named(tmp_path: Path, old: str, new: str, message: str):
+    assert old in LOG
+    (tmp_path / "train.log").write_text(LOG.replace(old, new))
+    with pytest.raises(ToolError, match=message):
+        read_train_log(tmp_path / "train.log")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda log: log.replace("\n", "\r\n").encode(),
+        lambda log: b"\xef\xbb\xbf" + log.encode(),
+        lambda log: b"saved in /home/\xe4\n" + log.encode() + b"\0" * 50,
+        lambda log: (log + "epoch 003 | valid on 'valid' subset | loss 1.5 | num_updates 3").encode(),
+    ],
+    ids=["other line ends", "byte order mark", "no UTF-8, NULs", "cut in its last line"],
+)
+def test_what_a_log_says_beside_its_entries_changes_nothing(tmp_path: Path, change):
+    (tmp_path / "train.log").write_bytes(change(LOG))
+    log = read_train_log(tmp_path / "train.log")
+    assert (log.validations, log.parameters, log.seconds) == (
+        [Validation(1, 124, 9.5), Validation(2, 248, 8.25)],
+        2568192,
+        150,
+    )
+
+
+def test_the_best_validation_is_one_with_a_number(tmp_path: Path):
+    for losses, best in ((("nan", "8.5"), 8.5), (("9.5", "nan"), 9.5), (("inf", "8.5"), 8.5)):
+        text = LOG.replace("loss 9.5", f"loss {losses[0]}").replace("loss 8.25", f"loss {losses[1]}")
+        (tmp_path / "train.log").write_text(text)
+        assert read_train_log(tmp_path / "train.log").best.loss == best

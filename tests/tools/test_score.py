@@ -119,6 +119,7 @@ def test_sentencepiece_is_seen_and_joined() -> None:
     [
         ({"post_process": "sentencepiece"}, "--post-process is sentencepiece, but no line has its mark"),
         ({"post_process": "none", "detokenised": True}, "--detokenised excludes --post-process"),
+        ({"target_lang": "../x", "detokenised": True}, "must be a code of two or three small letters, but is '../x'"),
         ({"target_lang": "de_DE"}, "--target-lang must be a code of two or three small letters, but is 'de_DE'"),
         ({}, "--ref-raw needs --target-lang"),
     ],
@@ -129,7 +130,9 @@ def test_settings_that_do_not_fit_are_refused(how: dict[str, object], message: s
 
 
 def test_what_is_left_out_is_said() -> None:
-    assert "they need --target-lang" in report_of(HYPS, REFS).notes[1]
+    assert "raw text, as sacreBLEU takes it, needs --detokenised; tokens need --target-lang" in str(
+        report_of(HYPS, REFS).notes
+    )
     assert "hold 1 unknown words" in report_of(HYPS, REFS, target_lang="de").notes[-1]
 
 
@@ -169,6 +172,8 @@ def test_unequal_line_counts_name_both_files(tmp_path: Path) -> None:
         ([], "give --log, or --sys"),
         (["--ref", "a"], "give --log, or --sys"),
         (["--sys", "-", "--ref", "-"], "only one file can be -, stdin"),
+        (["--sys", "a", "--ref", "b", "--save-hyps", "b"], "--save-hyps b would overwrite --ref"),
+        (["--log", "../x/../a", "--save-hyps", "../a"], "--save-hyps ../a would overwrite --log"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,12 @@ def test_a_file_that_cannot_be_read_is_named(data: bytes | None, message: str, t
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_byte_order_mark_is_no_text(pack: type, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(pack("\ufeffa\n\ufeffb\n".encode()))
+    assert read_lines(tmp_path / "file") == ["a", "\ufeffb"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
 def test_only_line_ends_end_a_line(pack: type, tmp_path: Path) -> None:
     text = "a\u2028b\x85c\r\n\n\x0cd\re"
     (tmp_path / "file").write_bytes(pack(text.encode()))

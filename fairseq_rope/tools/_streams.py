@@ -1,0 +1,54 @@
+"""Standard streams that are closed, full, or left by their reader."""
+
+import errno
+import os
+import sys
+from typing import TextIO
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no more space, or no more is allowed
+
+
+def open_closed_streams() -> list[str]:
+    """Give a closed standard stream a descriptor, or the next file would take its number, and what is printed.
+
+    To read from stdin and to write to stdout are errors then; who closed stderr wants no messages.
+
+    Returns: the names of those that were closed.
+    """
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        descriptor = os.open(os.devnull, os.O_RDONLY if name == "stdout" else os.O_WRONLY)
+        mode = "r" if name == "stdin" else "w"
+        setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", errors="backslashreplace"))
+    return closed
+
+
+def tell(text: str) -> None:
+    """Print a line on stderr; that nobody takes it is no reason to end the work."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.stderr)
+
+
+def stream_problem(error: Exception, closed: list[str]) -> str:
+    """Say which standard stream failed; errors that name no file are of those. Empty for others."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return ""
+    if error.errno == errno.EBADF and closed:
+        return f"{' and '.join(closed)} closed"
+    return f"stdout cannot be written: {error.strerror}" if error.errno in FULL else ""
+
+
+def flush_stdout() -> None:
+    """Write what stdout still holds, or raise why not."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard(sys.stdout)
+        raise
+
+
+def _discard(stream: TextIO) -> None:
+    """Let what a stream still holds go nowhere, or Python complains once more at its end, and takes status 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,118 @@
+"""Outputs that are complete or not there, through links too; standard streams that are closed, full or left."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fairseq_rope.tools._common import ToolError, complete_file, complete_folder
+from tests.trained import ROOT
+
+
+def test_the_file_that_a_link_points_to_is_written_and_the_link_stays(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "old").write_text("old")
+    (tmp_path / "folder").symlink_to("far")
+    for link, target in (("link", "far/old"), ("twice", "link"), ("dangling", "far/new"), ("absolute", tmp_path / "x")):
+        (tmp_path / link).symlink_to(target)
+        with complete_file(tmp_path / link) as part:
+            part.write_text(link)
+        assert (tmp_path / link).is_symlink() and (tmp_path / link).read_text() == link
+    with complete_file(tmp_path / "folder" / "own") as part:
+        part.write_text("own")
+    files = {path.name: path.read_text() for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()}
+    assert files == {"old": "twice", "new": "dangling", "x": "absolute", "own": "own"}
+
+
+def test_a_failure_leaves_a_links_file_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "link").symlink_to("old")
+    with pytest.raises(KeyboardInterrupt), complete_file(tmp_path / "link") as part:
+        part.write_text("new")
+        raise KeyboardInterrupt
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "old"]
+    assert (tmp_path / "link").read_text() == "old"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("folder", "cannot write {}/folder: it is not a file"),
+        ("link", "cannot write {}/link, which is {}/folder: it is not a file"),
+        ("device", "cannot write {}/device, which is /dev/null: it is not a file"),
+        ("loop", "cannot write {}/loop: it is a link to itself"),
+        ("astray", "cannot write {}/astray, which is /no/out: there is no folder /no"),
+        ("no/out", "cannot write {}/no/out: there is no folder {}/no"),
+        ("file/out", "cannot write {}/file/out: there is no folder {}/file"),
+    ],
+)
+def test_what_cannot_be_written_is_told_before_the_work(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    for link, target in (("link", "folder"), ("loop", "loop"), ("astray", "/no/out"), ("device", "/dev/null")):
+        (tmp_path / link).symlink_to(target)
+    with pytest.raises(ToolError) as caught, complete_file(tmp_path / name):
+        pytest.fail("the work began")
+    assert str(caught.value) == message.replace("{}", str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["folder", "file", "link", "dangling", "loop"])
+def test_a_folder_is_never_written_over_what_is_there(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    for link, target in (("link", "folder"), ("dangling", "new"), ("loop", "loop")):
+        (tmp_path / link).symlink_to(target)
+    with pytest.raises(ToolError, match=rf"{name} exists already"), complete_folder(tmp_path / name):
+        pytest.fail("the work began")
+
+
+def test_a_file_that_outgrows_its_limit_is_named_and_not_there(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with (
+            pytest.raises(ToolError, match=r"^cannot write .*/out: File too large$"),
+            complete_file(tmp_path / "out") as p,
+        ):
+            p.write_bytes(b"x" * 2000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert list(tmp_path.iterdir()) == []
+
+
+SCORES = "BLEU = 100.00 "
+
+
+@pytest.mark.parametrize(
+    ("streams", "status", "stdout", "stderr"),
+    [
+        (">&-", 1, "", "score: error: stdout closed\n"),
+        ("--ref - <&-", 1, "", "score: error: stdin closed\n"),
+        ("<&- 2>&-", 0, SCORES, ""),
+        (">/dev/full", 1, "", "score: error: stdout cannot be written: No space left on device\n"),
+        ("--log none 2>/dev/full", 1, "", ""),
+        ("| true", 141, "", ""),
+    ],
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_stream_that_is_closed_full_or_left_is_named(
+    tmp_path: Path, streams: str, status: int, stdout: str, stderr: str, unbuffered: str
+) -> None:
+    if unbuffered and "<" in streams:
+        pytest.skip("the same")
+    (tmp_path / "text").write_text("one two three four five\n")
+    command = f"'{sys.executable}' -m fairseq_rope.tools.score --sys text --ref text --detokenised {streams}"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONPATH": str(ROOT)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (status, stderr)
+    assert (stdout in done.stdout) if stdout else done.stdout == ""
