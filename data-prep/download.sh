@@ -44,7 +44,7 @@ download() {
   local url=$1 file=$2 option=$3 status=0 meter=(--silent --show-error)
   [[ ! -t 2 ]] || meter=(--progress-bar)
   mkdir -p -- "$(dirname -- "$file")"
-  if [[ -s $file ]] && gzip --test -- "$file" 2>/dev/null; then return; fi # it was complete when the run was stopped
+  if [[ -s $file && -z $(tar_archive "$file") ]]; then return; fi # it was complete when the run was stopped
   log "fetch $url"
   curl --fail --location --retry 3 "${meter[@]}" --continue-at - --output "$file" "$url" >&2 || status=$?
   if ((status == 33 || status == 22)) && [[ -s $file ]]; then
@@ -59,11 +59,12 @@ download() {
 
 # archive_problem FILE: print what is wrong with it, or nothing; without a known checksum the first one is recorded.
 archive_problem() {
-  local file=$1 name=${1##*/} actual expected record=$WORK/archives.sha256
+  local file=$1 name=${1##*/} problem actual expected record=$WORK/archives.sha256
   log "verify $file"
   mkdir -p -- "$WORK"
-  if ! gzip --test -- "$file" 2>/dev/null; then
-    printf 'is no whole archive: %s' "$(describe "$file")"
+  problem=$(tar_archive "$file")
+  if [[ -n $problem ]]; then
+    printf '%s' "$problem"
     return
   fi
   actual=$(sha256sum <"$file" | cut -d ' ' -f 1)
@@ -77,29 +78,12 @@ archive_problem() {
   fi
 }
 
-# describe FILE: what it is instead of an archive, for an error message.
-describe() {
-  local bytes
-  bytes=$(stat -c %s -- "$1")
-  if head -c 500 -- "$1" | LC_ALL=C grep -aqi '<html\|<!doctype'; then
-    printf 'an HTML page of %s bytes' "$bytes"
-  elif [[ $(head -c 2 -- "$1" | od -An -tx1) == " 1f 8b" ]]; then
-    printf 'truncated or corrupt, %s bytes' "$bytes"
-  else
-    printf 'not gzip, %s bytes' "$bytes"
-  fi
-}
-
 # unpack ARCHIVE MEMBER...: print the first of the members that it holds.
 unpack() {
-  local archive=$1 listing member
-  shift
-  listing=$(tar -tzf "$archive") || die "$archive is no tar archive"
-  for member in "$@"; do
-    if grep -qxF -- "$member" <<<"$listing"; then
-      tar -xzOf "$archive" -- "$member" | cat # which says of a full disk that it is full, where tar counts bytes
-      return
-    fi
-  done
-  die "$archive does not hold $1: it is another archive under this name"
+  tar_archive "$@" | cat # which says of a full disk that it is full, in the system's words
+}
+
+# tar_archive ARCHIVE [MEMBER...]: print a member, or what is wrong with the archive.
+tar_archive() {
+  python "$ROOT/data-prep/tar_archive.py" "$@"
 }

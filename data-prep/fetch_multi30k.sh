@@ -32,7 +32,7 @@ checked_text() {
       die "cannot fetch $MULTI30K_URL/$name.gz; with no network, put the files into a folder and name it with MULTI30K_DIR"
   fi
   if [[ $file == *.gz ]]; then
-    gzip -dc -- "$file" >"$text" || die "$file is not a whole gzip file; remove it and run again"
+    python "$ROOT/data-prep/gunzip.py" "$file" >"$text"
   else
     cp -- "$file" "$text"
   fi

@@ -11,7 +11,7 @@ source "$ROOT/data-prep/download.sh"
 
 fetch_wmt14() {
   local lang
-  require_tools curl tar gzip
+  require_tools curl
   if [[ ! -s $WORK/raw/train.de && ${WMT14_SUBSET:-0} == 0 ]]; then
     # 2 GiB of archives, 3 of raw text, 10 of its stages, 2 binarised
     require_space "$WORK" 17 "preparing WMT14"

@@ -36,7 +36,7 @@ test_lines() { # ARCHIVE LANG
 
 setup_env
 if [[ ! -s $WORK/raw/all.de || ! -s $WORK/raw/all.en || ! -s $WORK/raw/test.de || ! -s $WORK/raw/test.en ]]; then
-  require_tools curl tar gzip
+  require_tools curl
   file=$(archive "${IWSLT14_URL:-http://dl.fbaipublicfiles.com/fairseq/data/iwslt14/de-en.tgz}" IWSLT14_ARCHIVES)
 fi
 for lang in de en; do

@@ -2,6 +2,7 @@
 
 `torch.load` runs no code from a file unless its classes are named here, so trusted checkpoints load with torch's
 protection on and a malicious pickle is still refused. Nobody needs `weights_only=False` or an environment switch.
+It lets text through that fairseq evaluates later: `compat/no_eval.py` and `compat/checkpoint_options.py` are for that.
 """
 
 import argparse

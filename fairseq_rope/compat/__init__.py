@@ -1,1 +1,1 @@
-"""Work around quirks of fairseq and torch: one quirk a file, which says what it is and when the file can go."""
+"""What fairseq, torch and their libraries do and users should not meet: a file each, with when it can go."""

@@ -25,7 +25,7 @@ def average_checkpoints(paths: Sequence[Path]) -> Checkpoint:
     """Average the models in `paths` and print a table of them; all else comes from the first.
 
     Raises:
-        ToolError: no path; a file that `load_checkpoint` refuses; models that differ in keys or shapes.
+        ToolError: no path; a file that `load_checkpoint` refuses; models that `RunningMean` refuses.
     """
     if not paths:
         raise ToolError("--inputs must name at least one checkpoint")
@@ -55,14 +55,17 @@ def _without_training_state(state: Checkpoint) -> Checkpoint:
 
 
 def _table_row(path: Path, state: Checkpoint) -> str:
+    """Return what a user knows a checkpoint by; a dash is for what it lacks, or has in another form than fairseq's."""
     history = state.get("optimizer_history") or [{}]
     extra = state.get("extra_state") or {}
-    position = extra.get("train_iterator") or {}
+    position = extra.get("train_iterator")
+    position = position if isinstance(position, dict) else {}
+    epoch, updates, loss = position.get("epoch"), history[-1].get("num_updates"), extra.get("val_loss")
     # at the end of an epoch fairseq saves where it goes on: the next epoch's start
-    epoch = position["epoch"] - (position.get("iterations_in_epoch") == 0) if "epoch" in position else "-"
-    loss = extra.get("val_loss")
-    loss_text = "-" if loss is None else f"{float(loss):.4f}"
-    return f"{epoch:>6} {history[-1].get('num_updates', '-'):>8} {loss_text:>10}  {path}"
+    epoch_text = epoch - (position.get("iterations_in_epoch") == 0) if isinstance(epoch, int) else "-"
+    updates_text = updates if isinstance(updates, int) else "-"
+    loss_text = f"{loss:.4f}" if isinstance(loss, int | float) else "-"
+    return f"{epoch_text:>6} {updates_text:>8} {loss_text:>10}  {path}"
 
 
 def write_average(paths: Sequence[Path], output: Path) -> None:

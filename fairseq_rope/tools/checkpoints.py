@@ -1,5 +1,6 @@
 """fairseq's checkpoint files on disk: find the last ones of a folder, and read one safely."""
 
+import errno
 import re
 import zipfile
 from pathlib import Path
@@ -28,30 +29,41 @@ def last_update_checkpoints(folder: Path, count: int, *, upper_bound: int | None
     return _last(folder, count, _UPDATE_NAME, kind="update", upper_bound=upper_bound)
 
 
+class DamagedCheckpointError(ToolError):
+    """A checkpoint that isn't what was once written: truncated, or changed in its middle."""
+
+
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read one fairseq checkpoint onto the CPU; tensors of a zip file stay on disk until they are used.
 
-    Only the types that `fairseq_rope` trusts are made; nothing in the file can run.
+    Only the types that `fairseq_rope` trusts are made, so reading runs nothing. Options are read as they are: what
+    builds a model from them checks them first, see `fairseq_rope.compat.checkpoint_options`.
 
-    Returns: the checkpoint's dictionary; `model` is a dictionary in it.
+    Returns: the checkpoint's dictionary; `model` is a dictionary in it, and `optimizer_history` and `extra_state`,
+        where they are, a list of dictionaries and a dictionary.
 
     Raises:
-        ToolError: no such file; truncated or corrupt; it wants to run something; not a checkpoint of fairseq.
+        DamagedCheckpointError: it is truncated or corrupt.
+        ToolError: there is no such file; it wants to run something; it is not a checkpoint of fairseq.
+        OSError: it cannot be read.
     """
     if not path.is_file():
         raise ToolError(f"cannot load {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")
-    with path.open("rb") as file:  # an unreadable file ends here, with its own error
-        is_zip = zipfile.is_zipfile(file)
+    is_zip = _is_whole_zip(path)
     try:
         # mmap needs torch's zip form; files of torch < 1.6 have another
         state = torch.load(path, map_location="cpu", mmap=is_zip, weights_only=True)
-        damaged = _damaged_record(path) if is_zip else None
     except Exception as error:  # unpickling damaged bytes can raise anything
-        raise ToolError(f"cannot load {path}: {_reason(error)}") from error
-    if damaged is not None:
-        raise ToolError(f"cannot load {path}: it is corrupt, the checksum of {damaged} is wrong")
-    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
-        raise ToolError(f"cannot load {path}: it is not a checkpoint of fairseq, which holds a dictionary 'model'")
+        if _is_unreadable(error):
+            raise
+        refused = _REFUSED.search(str(error))
+        if refused:
+            reason = f"it wants to run {refused[1]}, which a checkpoint never needs; refused"
+            raise ToolError(f"cannot load {path}: {reason}") from error
+        # a zip file with the right checksums and structure is as it was written, whatever else keeps torch from it
+        whole = is_zip and "PytorchStreamReader" not in str(error)
+        raise (ToolError if whole else DamagedCheckpointError)(f"cannot load {path}: {_failure(error)}") from error
+    _check_form(path, state)
     return state
 
 
@@ -83,17 +95,50 @@ def _last(folder: Path, count: int, name: re.Pattern[str], *, kind: str, upper_b
     return found[:count]
 
 
-def _damaged_record(path: Path) -> str | None:
-    """Name the first record of a zip file whose checksum is wrong; torch itself doesn't compare them."""
-    with zipfile.ZipFile(path) as archive:
-        return archive.testzip()
+def _is_whole_zip(path: Path) -> bool:
+    """Read every byte of a file, tell whether it is a zip file and compare the checksums, which torch doesn't do.
+
+    Raises:
+        DamagedCheckpointError: a zip file with a wrong checksum or directory.
+        OSError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            if not zipfile.is_zipfile(file):
+                file.seek(0)
+                while file.read(1 << 20):  # is_zipfile says no as well where reading fails
+                    pass
+                return False
+            with zipfile.ZipFile(file) as archive:
+                damaged = archive.testzip()
+    except Exception as error:
+        if _is_unreadable(error):
+            raise
+        raise DamagedCheckpointError(f"cannot load {path}: {_failure(error)}") from error
+    if damaged is not None:
+        raise DamagedCheckpointError(f"cannot load {path}: it is corrupt, the checksum of {damaged} is wrong")
+    return True
 
 
-def _reason(error: Exception) -> str:
-    """Say in one line why torch didn't load a file: what it refused, or that the file is damaged."""
-    refused = _REFUSED.search(str(error))
-    if refused:
-        return f"it wants to run {refused[1]}, which a checkpoint never needs; refused"
+def _is_unreadable(error: Exception) -> bool:
+    """Tell whether reading failed, whatever the bytes are; a damaged zip sends its reader to places before the file."""
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+
+
+def _failure(error: Exception) -> str:
+    """Say in one line how a file could not be read."""
     first_line = str(error).partition("\n")[0].strip()
     detail = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
     return f"it is truncated, corrupt or not a checkpoint ({detail})"
+
+
+def _check_form(path: Path, state: Any) -> None:
+    """Refuse what is not of the form that fairseq writes and all who read a checkpoint rely on."""
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
+        raise ToolError(f"cannot load {path}: it is not a checkpoint of fairseq, which holds a dictionary 'model'")
+    extra = state.get("extra_state")
+    if extra is not None and not isinstance(extra, dict):
+        raise ToolError(f"cannot load {path}: its extra_state must be a dictionary, but is a {type(extra).__name__}")
+    history = state.get("optimizer_history")
+    if history is not None and not (isinstance(history, list) and all(isinstance(entry, dict) for entry in history)):
+        raise ToolError(f"cannot load {path}: its optimizer_history must be a list of dictionaries")

@@ -8,6 +8,7 @@ from typing import Any
 
 from fairseq import checkpoint_utils, utils
 
+from fairseq_rope.compat.checkpoint_options import UnsafeCheckpoint
 from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.checkpoints import load_checkpoint
 
@@ -58,6 +59,8 @@ def load_models(
         models, _ = checkpoint_utils.load_model_ensemble(
             list(paths), arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
         )
+    except UnsafeCheckpoint as error:
+        raise ToolError(str(error)) from error
     except Exception as error:  # a wrong dictionary, an arch of another plugin, an old file: each raises its own
         raise ToolError(f"--path {os.pathsep.join(paths)} does not fit DATA {data}: {brief(error)}") from error
     return list(models)

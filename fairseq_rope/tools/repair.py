@@ -2,51 +2,112 @@
 
     python -m fairseq_rope.tools.repair checkpoints
 
-fairseq copies each new checkpoint over checkpoint_last.pt in place, so a kill in that moment leaves a broken file, from
-which fairseq-train cannot go on. The newest whole checkpoint then takes its place; half-written files are removed.
+fairseq writes a checkpoint under another name and renames it, then copies it over checkpoint_best.pt and
+checkpoint_last.pt in place. A kill leaves a broken copy, or a checkpoint_last.pt that is older than the newest. The
+newest is the one with the most updates among fairseq's own names that has its optimizer's state; it becomes
+checkpoint_last.pt. Nothing is deleted: what was there is renamed to NAME.broken or NAME.older. Names with a
+--checkpoint-suffix are left alone, because the shards of a model belong together.
 """
 
 import argparse
 import os
 import shutil
-import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
-from fairseq_rope.tools._common import complete_file, run
-
-LAST = "checkpoint_last.pt"
-
-
-def is_whole(path: Path) -> bool:
-    """Tell whether a checkpoint was written to its end: the directory of a zip file stands there."""
-    return zipfile.is_zipfile(path)
+from fairseq_rope.tools._common import ToolError, run
+from fairseq_rope.tools.checkpoint_health import Health, examine
+from fairseq_rope.tools.checkpoint_names import LAST, aside_name, checkpoints_in, is_set_aside
 
 
-def repair(folder: Path) -> list[str]:
-    """Remove broken checkpoints and give `checkpoint_last.pt` back.
+def repair(folder: Path) -> Iterator[str]:
+    """Set broken checkpoints aside and make the newest one `checkpoint_last.pt`.
 
-    Returns: what was done, a sentence each; nothing for a folder that is whole or not there.
+    A kill at any moment leaves all that was there, and a folder that the next call makes fit.
+
+    Yields: what was done, a sentence each; nothing for a folder that is fit, or holds no training.
+
+    Raises:
+        ToolError: `folder` isn't one; nothing in it can be resumed from; checkpoint_last.pt has no optimizer state;
+            what `examine` refuses.
+        OSError: a checkpoint cannot be read or written; nothing has changed then.
     """
-    done = []
-    for path in sorted([*folder.glob("checkpoint*.pt"), *folder.glob("checkpoint*.pt.tmp")]):
-        if path.suffix == ".tmp" or not is_whole(path):
-            path.unlink()
-            done.append(f"removed {path}, which is not whole")
-    last = folder / LAST
-    others = sorted(set(folder.glob("checkpoint*.pt")) - {last}, key=os.path.getmtime)
-    if done and others and not last.exists():
-        with complete_file(last) as part:
-            shutil.copyfile(others[-1], part)
-        done.append(f"made {last} from {others[-1].name}")
-    return done
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise ToolError(f"DIR must be a folder, the --save-dir of fairseq-train, but {folder} {what}")
+    for part in folder.glob(f"{LAST}.part-*"):
+        part.unlink()  # a copy of a killed repair
+    found = [examine(path) for path in checkpoints_in(folder)]
+    # of equally new ones checkpoint_last.pt itself
+    resumable = [one for one in found if one.updates is not None]
+    newest = max(resumable, key=lambda one: (one.updates, one.path.name == LAST), default=None)
+    if newest and newest.path.name != LAST:
+        last = next((one for one in found if one.path.name == LAST), None)
+        yield from _make_last(newest, last, folder / LAST)
+    for one in found:
+        if one.damage and (one.path.name != LAST or not newest):
+            yield _set_aside(one.path, "broken") + f": {one.damage}"
+    for path in sorted(folder.glob("checkpoint*.pt.tmp")):
+        yield f"left {path}, which a training was writing when it ended; fairseq never reads it"
+    if not newest:
+        _check_untrained(folder)
+
+
+def _make_last(newest: Health, last: Health | None, path: Path) -> Iterator[str]:
+    """Copy `newest` to `path`, checkpoint_last.pt; what is there as `last` is set aside."""
+    if last and not last.damage and last.updates is None:
+        raise ToolError(
+            f"{path} has no optimizer state, as an average has none, so that a training would begin at 0 updates: "
+            f"move it elsewhere to go on from {newest.path.name} at {newest.updates} updates"
+        )
+    # fairseq writes it last: a later change is a person's choice to go back
+    if last and last.updates is not None and path.lstat().st_ctime_ns >= newest.path.lstat().st_ctime_ns:
+        yield (
+            f"left {path} at {last.updates} updates, which is of a later date than {newest.path.name} "
+            f"at {newest.updates} updates"
+        )
+        return
+    done = f"made {path} from {newest.path.name} at {newest.updates} updates"
+    part = path.with_name(f"{LAST}.part-{os.getpid()}")
+    try:
+        with newest.path.open("rb") as source, part.open("xb") as copy:
+            shutil.copyfileobj(source, copy)
+            copy.flush()
+            os.fsync(copy.fileno())  # or a power cut could leave the name without the bytes
+        if last:
+            why = f": {last.damage}" if last.damage else f", which was at {last.updates} updates"
+            done = _set_aside(path, "broken" if last.damage else "older") + f"{why}\n{done}"
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    yield from done.splitlines()
+
+
+def _set_aside(path: Path, why: str) -> str:
+    aside = aside_name(path, why)
+    path.rename(aside)
+    return f"renamed {path} to {aside.name}"
+
+
+def _check_untrained(folder: Path) -> None:
+    """Raise where a training was, now that none of its checkpoints can be resumed from."""
+    names = [path.name for path in checkpoints_in(folder)]
+    names += sorted(path.name for path in folder.iterdir() if is_set_aside(path.name))
+    if names:
+        raise ToolError(
+            f"{folder} holds no checkpoint that a training can go on from, whole and with its optimizer's state: "
+            f"move {', '.join(names)} elsewhere to start anew"
+        )
 
 
 def main() -> None:
     """Read the options and repair."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="repair", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, metavar="DIR", help="the --save-dir of fairseq-train")
     for sentence in repair(parser.parse_args().folder):
-        print(sentence)
+        print(sentence, flush=True)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,21 @@ from torch import Tensor
 
 from fairseq_rope.tools._common import ToolError
 
+# the types that have a mean, and the wider ones in which they are summed
+_SUM_DTYPES = {
+    **{dtype: torch.float32 for dtype in (torch.float16, torch.bfloat16, torch.float32)},
+    **{dtype: dtype for dtype in (torch.float64, torch.complex64, torch.complex128)},
+    **{dtype: torch.int64 for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64)},
+}
+
 
 class RunningMean:
     """The sum of the models added so far, one tensor for each key, wider than the models' own types.
 
     Floats are summed in fp32 (fp64 if stored so), because a sum in fp16 or bf16 loses most of its digits. Integers,
     such as counters, are summed in int64 and their mean is rounded down, as fairseq does: equal ones stay as they
-    are. Booleans become true where all are true.
+    are. Booleans become true where all are true. NaN and infinity are refused: a mean with them is worth nothing, and
+    the file that brought them in should be known.
     """
 
     def __init__(self) -> None:
@@ -31,14 +39,17 @@ class RunningMean:
         """Add a model's tensors; none of them is kept.
 
         Raises:
-            ToolError: keys or shapes differ from the first model's, or a value isn't a tensor; names `path` and key.
+            ToolError: keys, shapes or kinds of number differ from the first model's; a value isn't a dense tensor of a
+                type that has a mean, isn't finite, or brings the sum beyond its type. Names `path` and key.
         """
-        shared_with = _shared_with(path, model)
+        for key, value in model.items():
+            _check_value(path, key, value)
+        shared_with = _shared_with(model)
         if not self.count:
             self._start(path, model)
         self._check(path, model)
         for key, tensor in model.items():
-            self._sums[key] += tensor
+            self._sums[key] = _sum(path, key, self._sums[key], tensor)
             self._dtypes[key] = torch.promote_types(self._dtypes[key], tensor.dtype)
             self._shared_with[key] += (shared_with[key],)
         self.count += 1
@@ -48,7 +59,7 @@ class RunningMean:
         means: dict[tuple[str, ...], Tensor] = {}
         for key, total in self._sums.items():
             if self._shared_with[key] not in means:
-                rounding = None if _is_inexact(total) else "floor"
+                rounding = "floor" if total.dtype == torch.int64 else None
                 mean = torch.div(total, self.count, rounding_mode=rounding).to(self._dtypes[key])
                 means[self._shared_with[key]] = mean
             self._order[key] = means[self._shared_with[key]]
@@ -60,8 +71,7 @@ class RunningMean:
         self._order = copy.copy(model)
         for key, tensor in model.items():
             self._order[key] = None
-            wide = torch.promote_types(tensor.dtype, torch.float32) if _is_inexact(tensor) else torch.int64
-            self._sums[key] = torch.zeros(tensor.shape, dtype=wide)
+            self._sums[key] = torch.zeros(tensor.shape, dtype=_SUM_DTYPES[tensor.dtype])
             self._dtypes[key] = tensor.dtype
             self._shared_with[key] = ()
 
@@ -75,23 +85,53 @@ class RunningMean:
             if tensor.shape != total.shape:
                 shapes = f"{tuple(tensor.shape)}, but {tuple(total.shape)} in {self._first_path}"
                 raise ToolError(f"cannot average {path}: the shape of {key} is {shapes}")
-            if _is_inexact(tensor) != _is_inexact(total):
+            if _kind(tensor) != _kind(total):
                 types = f"{tensor.dtype}, but {self._dtypes[key]} in {self._first_path}"
                 raise ToolError(f"cannot average {path}: the type of {key} is {types}")
 
 
-def _shared_with(path: Path, model: dict[str, Any]) -> dict[str, str]:
+def _check_value(path: Path, key: str, value: Any) -> None:
+    """Raise if `value` isn't a tensor with numbers in memory, of a type that has a mean, all of them finite."""
+    if not isinstance(value, Tensor):
+        raise ToolError(f"cannot average {path}: {key} is a {type(value).__name__}, not a tensor")
+    if value.is_meta or value.is_nested or value.layout != torch.strided:
+        what = "meta" if value.is_meta else "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
+        raise ToolError(f"cannot average {path}: {key} is a {what} tensor, but must be a dense one")
+    if value.dtype not in _SUM_DTYPES:
+        raise ToolError(f"cannot average {path}: the type of {key} is {value.dtype}, which has no mean")
+    odd = value.numel() - int(value.isfinite().sum())
+    if odd:
+        raise ToolError(f"cannot average {path}: {odd:,} of {value.numel():,} numbers of {key} are NaN or infinite")
+
+
+def _sum(path: Path, key: str, total: Tensor, tensor: Tensor) -> Tensor:
+    """Return total + tensor in the wider type of the two.
+
+    Raises:
+        ToolError: the sum is beyond what that type holds.
+    """
+    wide = tensor.to(_SUM_DTYPES[tensor.dtype])
+    added = total + wide
+    if added.dtype == torch.int64:
+        # both have a sign that the sum lost
+        overflow = bool((((total ^ added) & (wide ^ added)) < 0).any())
+    else:
+        overflow = not added.isfinite().all()
+    if overflow:
+        raise ToolError(f"cannot average {path}: with it the sum of {key} is beyond what {added.dtype} holds")
+    return added
+
+
+def _shared_with(model: dict[str, Tensor]) -> dict[str, str]:
     """Give each key the first key that has the same memory seen the same way: itself, if its tensor isn't shared."""
     first: dict[tuple[Any, ...], str] = {}
     leaders: dict[str, str] = {}
     for key, tensor in model.items():
-        if not isinstance(tensor, Tensor):
-            raise ToolError(f"cannot average {path}: {key} is a {type(tensor).__name__}, not a tensor")
         storage = tensor.untyped_storage().data_ptr()
         memory = (storage, tensor.storage_offset(), tensor.shape, tensor.stride(), tensor.dtype)
         leaders[key] = first.setdefault(memory, key)
     return leaders
 
 
-def _is_inexact(tensor: Tensor) -> bool:
-    return tensor.is_floating_point() or tensor.is_complex()
+def _kind(tensor: Tensor) -> str:
+    return "complex" if tensor.is_complex() else "float" if tensor.is_floating_point() else "integer"

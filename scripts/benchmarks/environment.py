@@ -10,7 +10,10 @@ from pathlib import Path
 import fairseq_rope
 
 # settings of a user's that change speed or memory
-_SETTINGS = ("LD_PRELOAD", "MALLOC_CONF", "ONEDNN_PRIMITIVE_CACHE_CAPACITY")
+_SETTINGS = (
+    *("LD_PRELOAD", "MALLOC_CONF", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"),
+    *("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"),
+)
 _ROOT = Path(__file__).resolve().parents[2]
 
 

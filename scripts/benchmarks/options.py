@@ -32,13 +32,11 @@ def _parser(description: str) -> argparse.ArgumentParser:
     add = parser.add_argument
     add("kinds", nargs="*", metavar="KIND", help=f"what to measure: {', '.join(KINDS)} (all)")
     add("--sizes", nargs="+", choices=setup.SIZES, default=list(setup.SIZES), help="sizes of the models (all)")
-    add(
-        "--max-tokens", nargs="+", type=_positive, metavar="N", help="tokens in a batch (1024 4096; on a GPU 25000 too)"
-    )
+    add("--max-tokens", nargs="+", type=positive, metavar="N", help="tokens in a batch (1024 4096; on a GPU 25000 too)")
     add(
         "--lengths",
         nargs="+",
-        type=_positive,
+        type=positive,
         default=[64, 256, 1024, 4096, 8192],
         metavar="N",
         help="tokens in a sentence",
@@ -46,24 +44,24 @@ def _parser(description: str) -> argparse.ArgumentParser:
     add("--batches", nargs="+", choices=BATCHES, default=list(BATCHES), help="batches of translation (all)")
     add(
         "--sentences",
-        type=_positive,
+        type=positive,
         default=100,
         metavar="N",
         help="sentences of the test set that are translated (100)",
     )
     add(
         "--steps",
-        type=_positive,
+        type=positive,
         metavar="N",
         help="tokens of every translation (30 without checkpoints, else as trained)",
     )
-    add("--updates", type=_positive, metavar="N", help="training steps in a repetition (5; on a GPU 20)")
-    add("--repetitions", type=_positive, default=5, metavar="N", help="repetitions of each model (5)")
+    add("--updates", type=positive, metavar="N", help="training steps in a repetition (5; on a GPU 20)")
+    add("--repetitions", type=positive, default=5, metavar="N", help="repetitions of each model (5)")
     add("--warm-up", type=int, default=1, metavar="N", help="repetitions before those that count (1)")
     add("--number-types", nargs="+", choices=NUMBER_TYPES, help="number types (fp32; on a GPU all)")
     add("--device", choices=("cpu", "cuda"), help="where (a GPU if there is one)")
     add("--data", type=Path, metavar="DIR", help="a binarised corpus with a test set (one of made words)")
-    add("--pairs", type=_positive, default=20_000, metavar="N", help="sentence pairs of the made corpus (20000)")
+    add("--pairs", type=positive, default=20_000, metavar="N", help="sentence pairs of the made corpus (20000)")
     add("--criterion", metavar="NAME", help=f"criterion of the rotary model ({setup.FUSED})")
     add(
         "--rope-options",
@@ -94,7 +92,8 @@ def _parser(description: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Read a whole number above 0, for argparse."""
     value = int(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be above 0, but is {value}")

@@ -103,7 +103,7 @@ def test_training_killed_while_it_writes_is_repaired_and_resumes(trained: Traine
     process.communicate()
     (tmp_path / "checkpoint_last.pt").write_bytes(b"PK, and then the power went off")
     repaired = call("fairseq_rope.tools.repair", str(tmp_path)).stdout.decode()
-    assert f"removed {tmp_path / 'checkpoint_last.pt'}" in repaired
+    assert f"renamed {tmp_path / 'checkpoint_last.pt'} to checkpoint_last.pt.broken" in repaired
     resumed = train(trained.data, *options)
     # fairseq draws new batches on a resume, so losses are others; epochs and updates go on
     first = re.search(r"Loaded checkpoint \S+checkpoint_last.pt \(epoch (\d+) @ (\d+) updates\)", resumed)

@@ -5,6 +5,7 @@ import http.server
 import os
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,6 +101,12 @@ def truncate(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-400])
 
 
+def add_parent(file: Path) -> None:
+    with tarfile.open(file, "w:gz") as archive:
+        for name in ("training/europarl-v7.de-en.en", "training/../../outside"):
+            archive.addfile(tarfile.TarInfo(name))
+
+
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "truncated": (truncate, "is no whole archive: truncated or corrupt"),
     "HTML": (lambda file: file.write_text("<!DOCTYPE html><html>Not here</html>"), "is no whole archive: an HTML page"),
@@ -108,6 +115,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
         "does not hold training/europarl-v7.de-en.en: it is another archive under this name",
     ),
     "no tar": (lambda file: file.write_bytes(gzip.compress(b"text\n" * 500, mtime=0)), "is no tar archive"),
+    "hostile": (add_parent, "is not unpacked: its member 'training/../../outside' is outside the archive's folder"),
     "missing": (lambda file: file.unlink(), "cannot fetch http://localhost:"),
 }
 

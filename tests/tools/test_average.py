@@ -22,6 +22,9 @@ from fairseq_rope.tools._common import ToolError
 from tests.conftest import SMALL, build_model, make_task
 from tests.tools.checkpoint_files import Model, fairseq_checkpoint, save, save_all
 
+NAN, INF = float("nan"), float("inf")
+QUANTIZED = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8)
+
 
 def averaged(paths: list[Path], output: Path) -> dict[str, Any]:
     average.write_average(paths, output)
@@ -189,7 +192,19 @@ def test_inputs_that_do_not_fit_are_refused(
         ({"a": torch.ones(2), "b": torch.ones(3), "c": torch.ones(1)}, "second.pt: it has c, which .*first.pt lacks"),
         ({"a": torch.ones(2), "b": torch.ones(3, 1)}, r"the shape of b is \(3, 1\), but \(3,\) in .*first.pt"),
         ({"a": torch.ones(2), "b": torch.ones(3).long()}, "the type of b is torch.int64, but torch.float32 in"),
+        ({"a": torch.ones(2), "b": torch.ones(3).cfloat()}, "the type of b is torch.complex64, but torch.float32 in"),
         ({"a": torch.ones(2), "b": "text"}, "second.pt: b is a str, not a tensor"),
+        (
+            {"a": torch.ones(2), "b": torch.ones(3).to(torch.float8_e4m3fn)},
+            "type of b is torch.float8_e4m3fn, which has",
+        ),
+        ({"a": torch.ones(2), "b": QUANTIZED}, "the type of b is torch.quint8, which has no mean"),
+        ({"a": torch.ones(2), "b": torch.ones(3).to_sparse()}, "b is a sparse_coo tensor, but must be a dense one"),
+        ({"a": torch.ones(2), "b": torch.ones(3, 3).to_sparse_csr()}, "b is a sparse_csr tensor, but must be a dense"),
+        ({"a": torch.ones(2), "b": torch.ones(3, device="meta")}, "b is a meta tensor, but must be a dense one"),
+        ({"a": torch.ones(2), "b": torch.tensor([1, NAN, 2])}, "second.pt: 1 of 3 numbers of b are NaN or infinite"),
+        ({"a": torch.tensor([INF, -INF]), "b": torch.ones(3)}, "second.pt: 2 of 2 numbers of a are NaN or infinite"),
+        ({"a": torch.ones(2), "b": torch.tensor([1, INF, 2]).half()}, "1 of 3 numbers of b are NaN or infinite"),
     ],
 )
 def test_models_that_differ_are_refused(model: Model, message: str, tmp_path: Path) -> None:
@@ -198,6 +213,24 @@ def test_models_that_differ_are_refused(model: Model, message: str, tmp_path: Pa
     with pytest.raises(ToolError, match=message):
         average.write_average([first, second], tmp_path / "out.pt")
     assert sorted(os.listdir(tmp_path)) == ["first.pt", "second.pt"]
+
+
+@pytest.mark.parametrize("large", [torch.tensor([2**62, -3]), torch.tensor([3e38, 1.0])], ids=["int64", "float32"])
+def test_a_sum_beyond_its_type_is_refused(large: Tensor, tmp_path: Path) -> None:
+    paths = save_all(tmp_path, [{"n": large}, {"n": large}])
+    message = f"cannot average .*checkpoint2.pt: with it the sum of n is beyond what {large.dtype} holds"
+    with pytest.raises(ToolError, match=message):
+        average.write_average(paths, tmp_path / "out.pt")
+    average.write_average(paths[:1], tmp_path / "out.pt")
+    assert torch.equal(torch.load(tmp_path / "out.pt")["model"]["n"], large)
+
+
+def test_a_record_of_odd_values_is_shown_with_dashes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = fairseq_checkpoint({"w": torch.ones(2)}, updates="many")
+    state["extra_state"] |= {"train_iterator": [1], "val_loss": "low"}
+    torch.save(state, tmp_path / "odd.pt")
+    average.write_average([tmp_path / "odd.pt"], tmp_path / "out.pt")
+    assert capsys.readouterr().out.splitlines()[1].split() == ["-", "-", "-", str(tmp_path / "odd.pt")]
 
 
 @pytest.mark.parametrize("link", [os.link, os.symlink, None])

@@ -1,6 +1,7 @@
 """Checkpoints that are read: damaged, old, foreign and malicious ones, which leave no output."""
 
 import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import torch
 
 from fairseq_rope.tools import average
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.checkpoints import load_checkpoint
 from tests.tools.checkpoint_files import fairseq_checkpoint, save_all
 
 
@@ -56,6 +58,20 @@ def test_a_damaged_file_is_named(how: str, old_format: bool, tmp_path: Path) -> 
     assert sorted(os.listdir(tmp_path)) == ["checkpoint1.pt", "checkpoint2.pt"]
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_a_damaged_directory_is_named_or_does_no_harm(seed: int, tmp_path: Path) -> None:
+    rng, path = random.Random(seed), tmp_path / "checkpoint1.pt"
+    torch.save(fairseq_checkpoint({"w": torch.arange(500)}), path)
+    data = bytearray(path.read_bytes())
+    for _ in range(rng.randint(1, 8)):
+        data[rng.randrange(len(data) - 2500, len(data))] = rng.randrange(256)
+    path.write_bytes(data)
+    try:
+        assert torch.equal(load_checkpoint(path)["model"]["w"], torch.arange(500))
+    except ToolError as error:
+        assert str(error).startswith(f"cannot load {path}: it ") and "\n" not in str(error)
+
+
 def test_the_format_of_old_torch_is_read(tmp_path: Path) -> None:
     path = tmp_path / "old.pt"
     torch.save(fairseq_checkpoint({"w": torch.ones(3)}), path, _use_new_zipfile_serialization=False)
@@ -78,3 +94,18 @@ def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Pat
         with pytest.raises(ToolError, match=rf"evil.pt: it wants to run {name}, which a checkpoint never needs"):
             average.write_average([tmp_path / "evil.pt"], tmp_path / "out.pt")
         assert os.listdir(tmp_path) == ["evil.pt"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"extra_state": ["epoch", 1]}, "its extra_state must be a dictionary, but is a list"),
+        ({"optimizer_history": {"num_updates": 1}}, "its optimizer_history must be a list of dictionaries"),
+        ({"optimizer_history": [1]}, "its optimizer_history must be a list of dictionaries"),
+    ],
+)
+def test_a_record_of_another_form_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
+    torch.save({**fairseq_checkpoint({"w": torch.ones(2)}), **change}, tmp_path / "odd.pt")
+    with pytest.raises(ToolError, match=f"cannot load .*odd.pt: {message}"):
+        average.write_average([tmp_path / "odd.pt"], tmp_path / "out.pt")
+    assert os.listdir(tmp_path) == ["odd.pt"]

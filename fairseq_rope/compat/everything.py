@@ -1,0 +1,22 @@
+"""All that works around fairseq and torch, once torch is imported."""
+
+from fairseq_rope._bf16 import allow_bf16_without_tpu
+from fairseq_rope._safe_globals import allow_fairseq_checkpoints
+from fairseq_rope.compat.checkpoint_options import refuse_code_in_checkpoints
+from fairseq_rope.compat.fasta_names import quote_fasta_names
+from fairseq_rope.compat.model_archives import check_archives
+from fairseq_rope.compat.no_eval import replace_eval
+from fairseq_rope.compat.silent_restart import stop_silent_restarts
+from fairseq_rope.compat.verified_checkpoints import verify_checkpoints
+
+
+def apply_everything() -> None:
+    """Apply each; doing it again changes nothing."""
+    allow_fairseq_checkpoints()
+    allow_bf16_without_tpu()
+    replace_eval()
+    refuse_code_in_checkpoints()
+    quote_fasta_names()
+    check_archives()
+    verify_checkpoints()
+    stop_silent_restarts()

@@ -1,0 +1,44 @@
+"""The benchmark of waiting threads on a small model, as its user starts it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, ROOT / "scripts" / "benchmark_waiting.py", *arguments, "--work", folder / "work"],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_each_work_has_a_row_with_the_speed_of_each_setting(tmp_path: Path) -> None:
+    options = ["--company", "1", "--settings", "none", "GOMP_SPINCOUNT=10", "--nice", "19", "--repetitions", "1"]
+    small = ["--max-tokens", "256", "--updates", "1", "--sentences", "4", "--threads", "1"]
+    done = run(*options, *small, "--output", "rates.json", folder=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows = json.loads((tmp_path / "rates.json").read_text())["rows"]
+    works = ("train", "generate", "ctranslate2")
+    assert [(row["work"], row["company"]) for row in rows] == [(work, 1) for work in works]
+    for row in rows:
+        assert f"| {row['work']} | {row['company']} | " in done.stdout
+        assert set(row["rates"]) == {"none", "GOMP_SPINCOUNT=10"}
+        assert all(len(rates) == 1 and min(rates) > 0 for rates in row["rates"].values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["swim"], "WORK must be one of train, generate, ctranslate2, but is swim"), (["--settings", "x"], "NAME=VALUE")],
+)
+def test_a_bad_option_is_named(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = run(*arguments, folder=tmp_path)
+    assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr
