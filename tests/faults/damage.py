@@ -36,7 +36,7 @@ def _duplicate(rng: random.Random, data: bytes, other: bytes) -> bytes:
 
 
 def _swap(rng: random.Random, data: bytes, other: bytes) -> bytes:
-    size = max(1, min(len(data) // 3, rng.choice((1, 16, 512, 4096))))
+    size = max(1, min(len(data) // 3, rng.choice((1, 16, 512, 4096, 1 + len(data) // 6))))
     first = rng.randrange(len(data) - 2 * size + 1) if len(data) >= 2 * size else 0
     second = rng.randrange(first + size, max(first + size + 1, len(data) - size + 1))
     middle = data[first + size : second]
@@ -58,17 +58,18 @@ def _append(rng: random.Random, data: bytes, other: bytes) -> bytes:
     return data + other[: rng.randint(1, len(other))]
 
 
-KINDS: dict[str, Callable[[random.Random, bytes, bytes], bytes]] = {
-    "flipped bits": _flip_bits,
-    "overwritten block": _overwrite,
-    "truncated": _truncate,
-    "block cut out": _cut_out,
-    "zeroed block": _zero,
-    "duplicated block": _duplicate,
-    "swapped blocks": _swap,
-    "block of another file": _insert,
-    "end of another file": _other_end,
-    "more at the end": _append,
+# kind of damage -> how it is done, and how often: what leaves the size as it was is the hardest to see
+KINDS: dict[str, tuple[Callable[[random.Random, bytes, bytes], bytes], int]] = {
+    "flipped bits": (_flip_bits, 4),
+    "overwritten block": (_overwrite, 3),
+    "zeroed block": (_zero, 3),
+    "swapped blocks": (_swap, 3),
+    "truncated": (_truncate, 2),
+    "block cut out": (_cut_out, 1),
+    "duplicated block": (_duplicate, 1),
+    "block of another file": (_insert, 1),
+    "end of another file": (_other_end, 1),
+    "more at the end": (_append, 1),
 }
 
 
@@ -78,14 +79,14 @@ def damage(rng: random.Random, data: bytes, other: bytes) -> tuple[str, bytes]:
     Returns: the kind of damage, and content that differs from `data`.
     """
     while True:
-        kind = rng.choice(list(KINDS))
-        damaged = KINDS[kind](rng, data, other)
+        kind = rng.choices(list(KINDS), [weight for _, weight in KINDS.values()])[0]
+        damaged = KINDS[kind][0](rng, data, other)
         if damaged != data:
             return kind, damaged
 
 
 def _block(rng: random.Random, data: bytes) -> tuple[int, int]:
-    """A page of the file, or less."""
-    size = min(len(data), rng.choice((1, 16, 512, 4096)))
+    """A byte, a page, a sixth of the file: what a block can be."""
+    size = min(len(data), rng.choice((1, 16, 512, 4096, 1 + len(data) // 6)))
     start = rng.randrange(len(data) - size + 1)
     return start, start + size
