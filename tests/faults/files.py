@@ -52,6 +52,11 @@ def _resumable(folder: Path, done: Done) -> object:
     return len(list((folder / "rope").glob("checkpoint*"))) >= CHECKPOINTS
 
 
+def _prepared(folder: Path, done: Done) -> object:
+    """What passed as the text and data that were prepared."""
+    return [_contents(folder / name) for name in ("text", "data-bin")]
+
+
 class Command(NamedTuple):
     """A command with the files that it reads.
 
@@ -123,7 +128,8 @@ COMMANDS = {
     "check_manifest.py": Command(
         str(ROOT / "data-prep" / "check_manifest.py"),
         ["."],
-        ["data-bin/train.en-de.*.bin", "data-bin/*.idx", "text/codes", "manifest.json"],
+        ["data-bin/train.en-de.*.bin", "data-bin/test.en-de.*.idx", "text/codes", "manifest.json"],
+        _prepared,
     ),
     # text that is taken for what it says
     "translate, no record": Command(
