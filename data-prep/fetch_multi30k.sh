@@ -9,6 +9,20 @@
 MULTI30K_COMMIT=c9be912dc05a3ebf9ae5bb5f7f58c1791cda43ab
 MULTI30K_URL=${MULTI30K_URL:-https://raw.githubusercontent.com/multi30k/dataset/$MULTI30K_COMMIT/data/task1/raw}
 
+# offer_multi30k: the files of MULTI30K_DIR, for scripts/records.sh.
+# shellcheck disable=SC2034
+offer_multi30k() {
+  local lang pair file
+  [[ -n ${MULTI30K_DIR:-} ]] || return 0
+  for pair in train:train val:valid test_2016_flickr:test; do
+    for lang in en de; do
+      file=$MULTI30K_DIR/${pair%:*}.$lang
+      [[ -f $file || -f $file.gz ]] || die "MULTI30K_DIR must hold ${file##*/} or ${file##*/}.gz, but is $MULTI30K_DIR"
+      OFFERED["raw/${pair#*:}.$lang"]=$file
+    done
+  done
+}
+
 fetch_multi30k() {
   local lang pair name
   for pair in train:train val:valid test_2016_flickr:test; do

@@ -26,6 +26,20 @@ fetch_wmt14() {
   take_set test 3003 wmt14/test-full.tgz test-full/newstest2014 test-full/newstest2014-deen
 }
 
+# same_archives: those of WMT14_ARCHIVES are those that the work folder's text was taken from.
+same_archives() {
+  local file expected actual
+  [[ -n ${WMT14_ARCHIVES:-} && -s $WORK/archives.sha256 && -d $WORK/raw ]] || return 0
+  for file in "$WMT14_ARCHIVES"/*.tgz; do
+    expected=$(awk -v name="${file##*/}" '$2 == name { print $1 }' "$WORK/archives.sha256")
+    [[ -n $expected ]] || continue
+    log "verify $file"
+    actual=$(sha256sum <"$file" | cut -d ' ' -f 1)
+    [[ $actual == "$expected" ]] ||
+      die "$file has the SHA-256 $actual, but $WORK was made from one with $expected; choose another folder with WORK"
+  done
+}
+
 wmt14_archive() { # PATH
   local server=http://statmt.org
   [[ $1 != wmt17/* ]] || server=http://data.statmt.org

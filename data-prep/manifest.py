@@ -8,14 +8,19 @@ of lines, which are the newlines.
 """
 
 import argparse
+import contextlib
+import gzip
 import hashlib
 import json
 import platform
+import zlib
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import Protocol
 
-from textio import DataError, complete_files, run
+from gunzip import Unpacked, description
+from textio import DataError, complete_files, open_text, run
 
 FOLDERS = ("raw", "text", "data-bin")
 PACKAGES = (
@@ -34,6 +39,13 @@ PACKAGES = (
 CHUNK = 1 << 20
 
 
+class Readable(Protocol):
+    """What facts are read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Read up to `size` bytes."""
+
+
 def versions() -> dict[str, str]:
     """Return the versions of Python and of those packages that are installed."""
     found = {"python": platform.python_version()}
@@ -45,10 +57,29 @@ def versions() -> dict[str, str]:
     return found
 
 
+@contextlib.contextmanager
+def plain(path: Path) -> Iterator[Readable]:
+    """Open a file, or FILE.gz unpacked where there is no FILE.
+
+    Raises:
+        DataError: it cannot be opened, is not a whole gzip file, or holds more than text can.
+    """
+    packed = path.with_name(f"{path.name}.gz")
+    if path.exists() or not packed.exists():
+        with open_text(path) as file:
+            yield file
+        return
+    try:
+        with open_text(packed) as raw, gzip.open(raw) as file:
+            yield Unpacked(packed, file)
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        raise DataError(f"{packed} is not a whole gzip file: {description(packed)}") from None
+
+
 def facts(path: Path) -> dict[str, int | str]:
     """Return size and SHA-256 of a file, and the number of lines if it is text; memory doesn't depend on its size."""
     digest, size, lines, is_text = hashlib.sha256(), 0, 0, True
-    with path.open("rb") as file:
+    with plain(path) as file:
         while chunk := file.read(CHUNK):
             digest.update(chunk)
             size += len(chunk)

@@ -8,7 +8,11 @@
 #      $WORK/text/SET.LANG                         text in BPE
 #      $WORK/data-bin                              what fairseq-train and fairseq-generate read; data-bin/shardN more of it
 #      $WORK/manifest.json                         versions, settings, counts and checksums
+#      $WORK/text/settings, data-bin.settings      what these were made from: see scripts/records.sh
 # Settings: SOURCE_LANG, TARGET_LANG, NORMALISE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, TEST_SETS, SHARDS, JOBS.
+
+# shellcheck source=scripts/records.sh
+source "$ROOT/scripts/records.sh"
 
 # sets: the names of all parts of the corpus, a line each.
 sets() {
@@ -26,9 +30,34 @@ same_lines() {
   done
 }
 
-check_corpus() { # PREFIX
-  python "$ROOT/data-prep/check_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "$1" >&2
-  echo checked
+# prepared_from SET...: the record of their text.
+prepared_from() {
+  printf '[given]\n'
+  given_text "$@"
+  printf '[prepare]\n'
+  values SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN
+}
+
+text_record() {
+  # shellcheck disable=SC2046  # names without spaces
+  prepared_from $(sets)
+  values TEST_SETS
+}
+
+data_record() {
+  text_record
+  printf '[binarise]\nSHARDS=%s\n' "$SHARDS"
+}
+
+# compare_prepared: the text and data that are there are made from these settings and this text.
+compare_prepared() {
+  [[ ! -s $WORK/text/settings ]] || compare_record "$WORK/text" "$WORK/text/settings" "$(text_record)"
+  [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
+}
+
+check_corpus() { # SET PREFIX
+  python "$ROOT/data-prep/check_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "$2" >&2
+  given_text "$1"
 }
 
 tokenise() { # SET LANG FILE
@@ -75,13 +104,14 @@ clean_train() {
 # prepare_text: $WORK/raw -> $WORK/text.
 prepare_text() {
   local text=$WORK/text codes=codes set lang name given
-  [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $BPE"
   [[ $BPE != sentencepiece ]] || codes=sentencepiece.model
-  same_settings "$text/settings" "$(declare -p SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS)"
   # all of them, before hours are spent on the first
   for set in $(sets); do
-    step "$text/$set.checked" check_corpus "$(text_of "$set")"
+    given=$text/$set.checked
+    [[ ! -f $given || $(<"$given") == "$(given_text "$set")" ]] || rm -- "$given" # it was another text
+    step "$given" check_corpus "$set" "$(text_of "$set")"
   done
+  keep_record "$text/settings" "$(text_record)"
   for set in $(sets); do
     given=$(text_of "$set")
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
@@ -103,19 +133,19 @@ prepare_text() {
 
 # preprocess OPTION...: fairseq-preprocess with one dictionary for both languages.
 preprocess() {
-  fairseq-preprocess --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
+  # with the plugin, data above 2 GiB is right: see fairseq_rope/compat/large_binarized_data.py
+  fairseq-preprocess --user-dir "$ROOT/fairseq_rope" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
     --thresholdsrc 0 --thresholdtgt 0 --padding-factor 8 --workers "$JOBS" "$@" >&2
 }
 
 # binarise: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
 binarise() {
-  local text=$WORK/text bin=$WORK/data-bin set tests
+  local text=$WORK/text bin=$WORK/data-bin set tests=""
   for set in $(sets); do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
   # a dictionary belongs to its text: with another it gives <unk> in silence
-  same_settings "$WORK/data-bin.settings" "SHARDS=$SHARDS $(cd "$text" && sets | while read -r set; do
-    wc -lc -- "$set.$SOURCE_LANG" "$set.$TARGET_LANG"
-  done)"
-  tests=$(printf ",$text/%s" "${TEST_SETS[@]}")
+  keep_record "$WORK/data-bin.settings" "$(data_record)"
+  [[ -d $bin ]] || rm -f -- "$WORK/manifest.json" # which is of what was there before
+  for set in "${TEST_SETS[@]}"; do tests+=,$text/$set; done
   if [[ -d $bin ]]; then
     log "have $bin"
   elif ((SHARDS == 1)); then

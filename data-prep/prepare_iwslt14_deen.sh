@@ -16,6 +16,10 @@ no_arguments "$@"
 source "$ROOT/data-prep/download.sh"
 # shellcheck source=data-prep/prepare.sh
 source "$ROOT/data-prep/prepare.sh"
+# shellcheck source=scripts/options.sh
+source "$ROOT/scripts/options.sh"
+# shellcheck source=scripts/lock.sh
+source "$ROOT/scripts/lock.sh"
 source_conf iwslt14_deen
 WORK=${WORK:-$ROOT/runs/iwslt14_deen}
 
@@ -34,11 +38,27 @@ test_lines() { # ARCHIVE LANG
   rm -- "$WORK/raw/talk"
 }
 
+tokens_record() { # of the training text before it is split: what it is of, the archive, is checked when it is read
+  printf '[given]\n[prepare]\n'
+  values NORMALISE LOWERCASE MOSES BPE
+}
+
+compare_all() {
+  read_given
+  compare_prepared
+  [[ ! -s $WORK/text/all.tok.de ]] || compare_record "$WORK/text" "$WORK/text/all.tok.settings" "$(tokens_record)"
+  refuse_changed
+}
+
+check_preparation
 setup_env
+lock_work fetch prepare
+compare_all
 if [[ ! -s $WORK/raw/all.de || ! -s $WORK/raw/all.en || ! -s $WORK/raw/test.de || ! -s $WORK/raw/test.en ]]; then
   require_tools curl
   file=$(archive "${IWSLT14_URL:-http://dl.fbaipublicfiles.com/fairseq/data/iwslt14/de-en.tgz}" IWSLT14_ARCHIVES)
 fi
+keep_record "$WORK/text/all.tok.settings" "$(tokens_record)"
 for lang in de en; do
   step "$WORK/raw/all.$lang" training_lines "${file:-}" "$lang"
   step "$WORK/raw/test.$lang" test_lines "${file:-}" "$lang"
@@ -50,5 +70,6 @@ for lang in de en; do
   step "$WORK/text/valid.tok.$lang" awk 'NR % 23 == 0' "$WORK/text/all.clean.$lang"
   step "$WORK/text/train.tok.$lang" awk 'NR % 23 != 0' "$WORK/text/all.clean.$lang"
 done
+compare_all # now of the text too
 prepare_text
 binarise

@@ -123,8 +123,10 @@ install_all() {
 
 # complete_env DIR EXTRAS VERSION: make or complete an environment and stamp it.
 complete_env() {
-  local dir=$1 extras=$2 version=$3 start=$SECONDS kept=""
-  mkdir -p -- "$(dirname -- "$dir")"
+  local dir=$1 extras=$2 version=$3 start=$SECONDS kept="" parent
+  parent=$(dirname -- "$dir")
+  mkdir -p -- "$parent" 2>/dev/null && [[ -w $parent ]] ||
+    die "FAIRSEQ_ROPE_ENV must be a folder that can be made, but is $dir; choose another one, or none for an environment of your own"
   (
     # Two scripts started together: the second waits. The lock goes with its holder, however that ends.
     if command -v flock >/dev/null; then flock 9; fi

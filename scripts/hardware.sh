@@ -7,9 +7,25 @@
 #                  (1, 0, -, 29500); in a step of SLURM with one task a node they are known
 # A batch is BATCH_TOKENS whatever the hardware: see batch_options.
 
+# check_hardware: what is set can be, and what needs no torch to be known is set.
+check_hardware() {
+  NODES=${NODES:-${SLURM_NNODES:-1}} NODE_RANK=${NODE_RANK:-${SLURM_NODEID:-0}} MASTER_PORT=${MASTER_PORT:-29500}
+  [[ ${GPUS:-0} =~ ^(0|[1-9][0-9]{0,4})$ ]] || die "GPUS must be a number, but is $GPUS"
+  [[ ${PRECISION:-fp32} =~ ^(bf16|fp16|fp32)$ ]] || die "PRECISION must be bf16, fp16 or fp32, but is $PRECISION"
+  [[ $NODES =~ ^[1-9][0-9]{0,4}$ ]] || die "NODES must be a number from 1, but is $NODES"
+  [[ $NODE_RANK =~ ^(0|[1-9][0-9]{0,4})$ && $NODE_RANK -lt $NODES ]] ||
+    die "NODE_RANK must be a number from 0 to NODES - 1, but is $NODE_RANK with $NODES nodes"
+  [[ $MASTER_PORT =~ ^[1-9][0-9]{0,4}$ && $MASTER_PORT -le 65535 ]] ||
+    die "MASTER_PORT must be a number from 1 to 65535, but is $MASTER_PORT"
+  ((NODES == 1)) || [[ -n ${MASTER_ADDR:-${SLURM_JOB_NODELIST:-}} ]] ||
+    die "$NODES nodes need MASTER_ADDR, the address of the node with NODE_RANK 0"
+  ((NODES == 1 || ${GPUS:-1} > 0)) || die "several nodes need GPUs, but GPUS is $GPUS"
+}
+
 # find_hardware: set what is not set.
 find_hardware() {
   local probe
+  check_hardware
   if [[ -z ${GPUS:-} || -z ${PRECISION:-} ]]; then
     # bf16 has units of its own from Ampere (8.0) on, fp16 from Volta (7.0) on
     probe=$(
@@ -21,18 +37,11 @@ print(len(gpus), "bf16" if capability >= (8, 0) else "fp16" if capability >= (7,
 PY
     )
     GPUS=${GPUS:-${probe% *}} PRECISION=${PRECISION:-${probe#* }}
+    check_hardware # that several nodes have GPUs
   fi
-  NODES=${NODES:-${SLURM_NNODES:-1}} NODE_RANK=${NODE_RANK:-${SLURM_NODEID:-0}} MASTER_PORT=${MASTER_PORT:-29500}
-  if ((NODES > 1)) && [[ -z ${MASTER_ADDR:-} && -n ${SLURM_JOB_NODELIST:-} ]]; then
+  if ((NODES > 1)) && [[ -z ${MASTER_ADDR:-} ]]; then
     MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
   fi
-  [[ $GPUS =~ ^[0-9]+$ ]] || die "GPUS must be a number, but is $GPUS"
-  [[ $PRECISION =~ ^(bf16|fp16|fp32)$ ]] || die "PRECISION must be bf16, fp16 or fp32, but is $PRECISION"
-  [[ $NODES =~ ^[1-9][0-9]*$ ]] || die "NODES must be a number from 1, but is $NODES"
-  [[ $NODE_RANK =~ ^[0-9]+$ && $NODE_RANK -lt $NODES ]] ||
-    die "NODE_RANK must be a number from 0 to NODES - 1, but is $NODE_RANK with $NODES nodes"
-  ((NODES == 1)) || [[ -n ${MASTER_ADDR:-} ]] || die "$NODES nodes need MASTER_ADDR, the address of the node with NODE_RANK 0"
-  ((NODES == 1 || GPUS > 0)) || die "several nodes need GPUs, but GPUS is $GPUS"
 }
 
 # batch_options BATCH_TOKENS MAX_TOKENS: the options with which all GPUs together take BATCH_TOKENS an update and none

@@ -50,18 +50,6 @@ step() {
   log "made $out in $((SECONDS - start)) s"
 }
 
-# same_settings FILE TEXT: keep TEXT with what is made by it; die when another TEXT made what is there.
-same_settings() {
-  local file=$1 text=$2
-  mkdir -p -- "$(dirname -- "$file")"
-  if [[ ! -s $file ]]; then
-    printf '%s\n' "$text" >"$file"
-  elif [[ $text != "$(<"$file")" ]]; then
-    diff -- "$file" - <<<"$text" >&2 || true
-    die "$file holds other settings (< there, > now); remove $(dirname -- "$file"), or choose another folder with WORK"
-  fi
-}
-
 # source_conf NAME: settings, of scripts/conf/NAME.env or of a file with a path of its own.
 source_conf() {
   local file=$1

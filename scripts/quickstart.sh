@@ -18,35 +18,38 @@ source "$ROOT/data-prep/prepare.sh"
 # shellcheck source=scripts/experiment.sh
 source "$ROOT/scripts/experiment.sh"
 
-compare=0
+# make_corpus: the embedded one, all of it or nothing.
+make_corpus() {
+  if [[ -d $WORK/raw ]]; then
+    log "have $WORK/raw"
+    return
+  fi
+  rm -rf -- "$WORK/raw.part"
+  python "$ROOT/data-prep/make_grammar_corpus.py" "$WORK/raw.part" >&2
+  mv -- "$WORK/raw.part" "$WORK/raw"
+}
+
+CONF=quickstart compare=0
+(($# < 2)) || die "there is one argument at most, but got: $*"
 case ${1:-} in
   --help | -h) usage_from_header && exit ;;
   --compare) compare=1 MODELS="rope sinusoidal" ;;
   "") ;;
   *) die "the argument must be --compare or --help, but is $1" ;;
 esac
-
-source_conf quickstart
+source_conf "$CONF"
 WORK=${WORK:-$ROOT/runs/quickstart}
+check_options "${ALL_STAGES[@]}"
 setup_env "" plot
-if [[ ! -d $WORK/raw ]]; then
-  rm -rf -- "$WORK/raw.part"
-  python "$ROOT/data-prep/make_grammar_corpus.py" "$WORK/raw.part" >&2
-  mv -- "$WORK/raw.part" "$WORK/raw"
+run_stages make_corpus
+if ((compare)); then
+  python -m fairseq_rope.tools.plot "$WORK" --output "$WORK/learning_curves.png" >&2
+  printf '\nLearning curves: %s\n' "$WORK/learning_curves.png"
 fi
-prepare_text
-binarise
-each_model train_model
-each_model average_model
-each_model evaluate_model
-((compare == 0)) || python -m fairseq_rope.tools.plot "$WORK" --output "$WORK/learning_curves.png" >&2
 
-read -r -a translator <<<"$(translator_command rope)"
+translator_command rope
 head -n 5 "$WORK/raw/test.en" >"$WORK/five.en"
-"${translator[@]}" --input "$WORK/five.en" >"$WORK/five.de"
+"${TRANSLATOR[@]}" --input "$WORK/five.en" >"$WORK/five.de"
 printf '\nFive sentences of the test set, translated:\n'
 paste -d '\n' "$WORK/five.en" "$WORK/five.de" | sed '1~2s/^/\n  /; 2~2s/^/  /'
-printf '\n'
-python -m fairseq_rope.tools.results "$WORK"
-((compare == 0)) || printf '\nLearning curves: %s\n' "$WORK/learning_curves.png"
 how_to_translate rope " (this model knows only the words of its corpus)"

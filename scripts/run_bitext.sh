@@ -28,10 +28,10 @@ tests=()
 while (($#)); do
   TAKEN=2
   case $1 in
-    --train | --valid) prefix[${1#--}]=${2:?$1 needs a prefix} ;;
-    --test) tests+=("${2:?$1 needs a prefix}") ;;
-    -s | --source-lang) source_lang=${2:?$1 needs a language} ;;
-    -t | --target-lang) target_lang=${2:?$1 needs a language} ;;
+    --train | --valid) need_value "a prefix" "$@" && prefix[${1#--}]=$2 ;;
+    --test) need_value "a prefix" "$@" && tests+=("$2") ;;
+    -s | --source-lang) need_value "a language" "$@" && source_lang=$2 ;;
+    -t | --target-lang) need_value "a language" "$@" && target_lang=$2 ;;
     *) take_option "$@" ;;
   esac
   shift "$TAKEN"
@@ -55,26 +55,21 @@ name_tests() {
     prefix[$name]=$given
     TEST_SETS+=("$name")
   done
-  same_settings "$WORK/test-sets" "$(printf '%s\n' "${TEST_SETS[@]}")"
 }
 
-# take_bitext: the files into $WORK/raw; again where they have been mended after a check refused them.
-take_bitext() {
-  local set lang given raw
+# offer_files: what is given, and what must be.
+offer_files() {
+  local set lang given
   for set in $(sets); do
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
-      given=${prefix[$set]:-}.$lang raw=$WORK/raw/$set.$lang
-      if [[ $given == ".$lang" ]]; then
-        [[ -s $raw || -s $WORK/text/$set.tok.$lang ]] || die "--$(option_of "$set") PREFIX is needed: no $set text is in $WORK yet"
-        continue
+      given=${prefix[$set]:-}.$lang
+      if [[ $given != ".$lang" ]]; then
+        [[ -f $given || -f $given.gz ]] || die "--$(option_of "$set") ${prefix[$set]}: there is no $given or $given.gz"
+        OFFERED["raw/$set.$lang"]=$given
+      elif ((${#STAGES[@]} == 0)) || [[ " ${STAGES[*]} " == *" fetch "* ]]; then
+        [[ -s $WORK/raw/$set.$lang || -s $WORK/text/$set.tok.$lang ]] ||
+          die "--$(option_of "$set") PREFIX is needed: no $set text is in $WORK yet"
       fi
-      [[ -f $given ]] || given+=.gz
-      [[ -f $given ]] || die "--$(option_of "$set") ${prefix[$set]}: there is no ${given%.gz} or $given"
-      if [[ $given -nt $raw ]]; then
-        [[ ! -f $WORK/text/$set.tok.$lang ]] || die "$given is newer than what was made of it: remove $WORK, or choose another folder with WORK"
-        rm -f -- "$raw" "$WORK/text/$set.checked"
-      fi
-      step "$raw" plain "${given%.gz}"
     done
   done
 }
@@ -83,7 +78,19 @@ option_of() { # SET
   if [[ $1 == train || $1 == valid ]]; then printf '%s' "$1"; else printf test; fi
 }
 
+# take_files: into $WORK/raw.
+take_files() {
+  local name
+  for name in "${!OFFERED[@]}"; do
+    step "$WORK/$name" plain "${OFFERED[$name]}"
+  done
+  printf '%s\n' "${TEST_SETS[@]}" >"$WORK/test-sets.part"
+  mv -- "$WORK/test-sets.part" "$WORK/test-sets"
+}
+
 name_tests
+check_options "${STAGES[@]}"
+offer_files
 setup_env
-run_stages take_bitext "${STAGES[@]}"
+run_stages take_files "${STAGES[@]}"
 [[ ! -s $WORK/rope/averaged.pt ]] || how_to_translate rope

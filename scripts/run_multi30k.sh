@@ -21,24 +21,36 @@ source "$ROOT/data-prep/prepare.sh"
 # shellcheck source=scripts/experiment.sh
 source "$ROOT/scripts/experiment.sh"
 
-take_prepared() {
-  local lang pair
+# offer_prepared, take_prepared: text in BPE, which goes where prepare_text would write it.
+offer_prepared() {
+  local lang pair file
   for pair in train:train valid:valid test.2016:test; do
     for lang in en de; do
-      step "$WORK/text/${pair#*:}.$lang" plain "$PREPARED/${pair%:*}.$lang"
+      file=$PREPARED/${pair%:*}.$lang
+      [[ -f $file || -f $file.gz ]] || die "PREPARED must hold ${file##*/} or ${file##*/}.gz, but is $PREPARED"
+      OFFERED["text/${pair#*:}.$lang"]=$file
     done
   done
 }
 
-source_conf multi30k
-[[ ${BASELINE:-0} == 0 ]] || MODELS=sinusoidal
+take_prepared() {
+  local name
+  for name in "${!OFFERED[@]}"; do
+    step "$WORK/$name" plain "${OFFERED[$name]}"
+  done
+}
+
+CONF=multi30k fetch=fetch_multi30k
+source_conf "$CONF"
+[[ ${BASELINE:-0} != 1 ]] || MODELS=sinusoidal
 WORK=${WORK:-$ROOT/runs/multi30k${PREPARED:+-prepared}}
-setup_env
+check_options "${ALL_STAGES[@]}"
 if [[ -n ${PREPARED:-} ]]; then
-  take_prepared
+  fetch=take_prepared
+  prepare_text() { :; }
+  offer_prepared
 else
-  fetch_multi30k
-  prepare_text
+  offer_multi30k
 fi
-binarise
-run_stages true train average evaluate
+setup_env
+run_stages "$fetch"

@@ -37,5 +37,7 @@ while (($#)); do
 done
 source_conf "$CONF"
 WORK=${WORK:-$ROOT/runs/$(basename "$CONF" .env)}
+check_options "${STAGES[@]}"
+same_archives
 setup_env
 run_stages fetch_wmt14 "${STAGES[@]}"

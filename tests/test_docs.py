@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import importlib.util
 import io
 import re
 import runpy
@@ -95,7 +96,8 @@ def help_of(words: list[str]) -> str:
     try:
         with contextlib.redirect_stdout(output), pytest.raises(SystemExit):
             if module:
-                importlib.import_module(name).main()
+                package = importlib.util.find_spec(name).submodule_search_locations
+                importlib.import_module(f"{name}.__main__" if package else name).main()
             else:
                 runpy.run_path(name, run_name="__main__")
     finally:

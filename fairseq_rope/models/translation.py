@@ -23,6 +23,11 @@ _REFUSED = {
     "encoder_xformers_att_config": "xFormers' attention does not rotate",
     "decoder_xformers_att_config": "xFormers' attention does not rotate",
 }
+# options of fairseq's transformer that are probabilities
+_PROBABILITIES = (
+    *("dropout", "attention_dropout", "activation_dropout", "relu_dropout", "adaptive_softmax_dropout"),
+    *("encoder_layerdrop", "decoder_layerdrop", "quant_noise_pq", "quant_noise_scalar"),
+)
 
 
 @register_model("transformer_rope")
@@ -63,6 +68,10 @@ class TransformerRopeModel(TransformerModel):
         for option, reason in _REFUSED.items():
             if getattr(args, option, None):
                 raise ValueError(f"--{option.replace('_', '-')} cannot be used with transformer_rope: {reason}")
+        for option in _PROBABILITIES:
+            value = getattr(args, option, None) or 0.0
+            if not 0 <= value <= 1:
+                raise ValueError(f"--{option.replace('_', '-')} must be in [0, 1], but is {value}")
         model = super().build_model(args, task)
         model.decoder.returns_attention = bool(getattr(task.cfg, "load_alignments", False))
         model.decoder.left_pad_target = bool(getattr(task.cfg, "left_pad_target", True))

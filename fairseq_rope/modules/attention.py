@@ -107,16 +107,19 @@ class RotaryMultiheadAttention(MultiheadAttention):
         return incremental_state
 
     def _search(self, incremental_state: IncrementalState) -> dict[str, Any]:
-        """Give what this layer keeps while it decodes: earlier keys and values, and weights joined once."""
+        """Give what this layer keeps while it decodes: earlier keys and values, and with no gradient the weights."""
         found = self._get_input_buffer(incremental_state)
         if not found:
-            found = {"steps": StepCache(), "projection": self._joined_projection()}
+            found = {"steps": StepCache()}
             self._set_input_buffer(incremental_state, found)
         return found
 
     def _project(self, query: Tensor, search: dict[str, Any] | None) -> Tensor:
         """Give queries, keys and values, (T, B, 3, H, D)."""
-        if search is not None:
+        if search is not None and not torch.is_grad_enabled():
+            # joined once in a search
+            if "projection" not in search:
+                search["projection"] = self._joined_projection()
             projection = search["projection"]
         else:
             is_large = query.size(0) * query.size(1) >= _TOKENS_TO_JOIN

@@ -9,6 +9,7 @@ from typing import Any
 from fairseq.distributed import fsdp_wrap
 from fairseq.modules import FairseqDropout
 from fairseq.modules.checkpoint_activations import checkpoint_wrapper
+from fairseq.modules.quantization.scalar import utils as scalar_quantization
 from fairseq.modules.transformer_layer import TransformerDecoderLayerBase, TransformerEncoderLayerBase
 from torch import Tensor, nn
 
@@ -19,6 +20,9 @@ from fairseq_rope.modules.linear import Linear
 from fairseq_rope.modules.rotary import RotaryEmbedding
 
 logger = logging.getLogger(__name__)
+
+# what --quant-noise-scalar puts in the place of a layer, by the layer's very class
+scalar_quantization.MAPPING[Linear] = scalar_quantization.MAPPING[nn.Linear]
 
 # fairseq 0.12.2 alone registers copies of the layer's weights for a fused kernel that knows nothing of self_attn.
 FAST_PATH_PARAMETERS = (

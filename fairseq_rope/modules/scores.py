@@ -37,10 +37,11 @@ def attend(
 
     Returns: (B, H, T, D), and the probabilities or None.
     """
-    if need_weights or _is_step(q):
+    p = float(dropout.p) if dropout.training or dropout.apply_during_inference else 0.0
+    # no fused kernel takes p = 1
+    if need_weights or _is_step(q) or p == 1:
         attended, weights = _attend_with_weights(q, k, v, _bias(attn_mask, key_padding_mask, q), dropout)
         return attended, weights if need_weights else None
-    p = float(dropout.p) if dropout.training or dropout.apply_during_inference else 0.0
     if attn_mask is not None and attn_mask.numel() == 0 and key_padding_mask is None:
         return F.scaled_dot_product_attention(q, k, v, None, p, is_causal=True), None
     return F.scaled_dot_product_attention(q, k, v, _bias(attn_mask, key_padding_mask, q), p), None

@@ -5,6 +5,7 @@ import torch
 from fairseq.criterions import CRITERION_REGISTRY
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.distributed import FullyShardedDataParallel
+from fairseq.modules.quantization import scalar
 
 from fairseq_rope.criterions import projected_loss
 from fairseq_rope.criterions.label_smoothed_cross_entropy_fused import FusedLabelSmoothedCrossEntropyCriterion
@@ -112,6 +113,20 @@ def test_an_adaptive_softmax_is_refused():
     model = small(share_all_embeddings=False, adaptive_softmax_cutoff="20,50")
     with pytest.raises(ValueError, match="cannot be used with --adaptive-softmax-cutoff"):
         FusedLabelSmoothedCrossEntropyCriterion(TASK, False, 0.1)(model, sample())
+
+
+@pytest.mark.parametrize(
+    "projection",
+    [None, torch.nn.Linear(24, 90), scalar.modules.IntLinear(24, 90, bias=False)],
+    ids=["none", "biased", "quantized"],
+)
+def test_an_output_that_is_more_than_a_product_is_refused(projection):
+    model = small(share_all_embeddings=False)
+    model.decoder.output_projection = projection
+    with pytest.raises(ValueError) as error:
+        FusedLabelSmoothedCrossEntropyCriterion(TASK, False, 0.1)(model, sample())
+    rule = "--criterion label_smoothed_cross_entropy_fused needs a linear output projection without bias"
+    assert str(error.value) == f"{rule}, but it is {projection}"
 
 
 def test_a_sharded_model_is_refused():

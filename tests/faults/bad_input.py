@@ -172,13 +172,12 @@ def contents(folder: Path) -> dict[str, str]:
 
 
 def table() -> str:
-    """The rows in markdown."""
-    lines = ["| command | bad input | message | status | may stay |", "|---|---|---|---|---|"]
-    for command, rows in groupby(CASES, key=lambda bad: bad.command):
-        for i, bad in enumerate(rows):
-            cells = (f"`{command}`" if not i else "", bad.input, f"`{bad.message}`", str(bad.status), bad.leaves)
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    """The rows in markdown, a table for each command."""
+    lines = []
+    for command, group in groupby(CASES, key=lambda bad: bad.command):
+        lines += ["", f"### {command}", "", "| bad input | message | status | may stay |", "|---|---|---|---|"]
+        lines += [f"| {bad.input} | `{bad.message}` | {bad.status} | {bad.leaves} |" for bad in group]
+    return "\n".join(lines[1:])
 
 
 if __name__ == "__main__":

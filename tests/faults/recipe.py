@@ -109,14 +109,16 @@ class Recipe:
         return time.monotonic()
 
     def rehearse(self, parts: Collection[str], note: Callable[[str], None]) -> None:
-        """Run all stages undisturbed, and then those of `parts` that begin within a stage.
+        """Run the stages undisturbed, to the last of `parts`, and then those of `parts` that begin within a stage.
 
         Raises:
             RuntimeError: a stage failed, or the end of one came out otherwise than the whole.
         """
         work = self.work
         work.mkdir()
-        for stage in (*STAGES, EXPORT):
+        stages = (*STAGES, EXPORT)
+        wanted = {"train" if part == RESUME else PARTS.get(part, (part,))[0] for part in parts}
+        for stage in stages[: max(map(stages.index, wanted)) + 1]:
             inner = {part: pattern for part, (of, pattern) in PARTS.items() if of == stage}
             shutil.copytree(work, self.folder / "before" / stage)
             snapshots = "\n".join(f"{pattern}\t{self.folder / 'before' / part}" for part, pattern in inner.items())

@@ -8,7 +8,7 @@ from fairseq.modules import FairseqDropout
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
-from tests.models.small import PAD, PRE_NORM, ROPE_OPTIONS, TASK, near, sample, small, stock, stock_keys
+from tests.models.small import PAD, PRE_NORM, ROPE_OPTIONS, TASK, logits, near, sample, small, stock, stock_keys
 
 TOLERANCE = {"gradient": 1e-5, "rows of attention": 1e-5, "padding": 1e-5}
 STOCK_OPTIONS = {  # options of `transformer` that go on working: what they set, beyond SMALL
@@ -119,6 +119,30 @@ def test_a_bad_option_stops_the_build(options, message):
     with pytest.raises(ValueError) as error:
         small(**options)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("dropout", "attention_dropout", "activation_dropout", "relu_dropout", "adaptive_softmax_dropout"),
+        *("encoder_layerdrop", "decoder_layerdrop", "quant_noise_pq", "quant_noise_scalar"),
+    ],
+)
+@pytest.mark.parametrize("value", [-0.1, 1.5, 30, float("nan")])
+def test_a_probability_outside_0_to_1_is_refused_by_name(option, value):
+    with pytest.raises(ValueError) as error:
+        small(**{option: value})
+    assert str(error.value) == f"--{option.replace('_', '-')} must be in [0, 1], but is {value}"
+
+
+@pytest.mark.parametrize("option", ["dropout", "attention_dropout", "activation_dropout"])
+@pytest.mark.parametrize("value", [0.0, 5e-6, 1.0])
+def test_a_dropout_of_next_to_nothing_changes_next_to_nothing_and_one_of_all_is_finite(option, value):
+    options = {"dropout": 0.0, option: value}
+    model = small(**options)
+    with torch.no_grad():
+        plain, dropped = logits(model), logits(model.train())
+    assert dropped.isfinite().all() and torch.allclose(plain, dropped, atol=0.1) is (value < 1)
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,32 @@ def drop(p: float, x: Tensor, *, training: bool = True) -> Tensor:
     return Dropout(p).train(training)(x)
 
 
-@pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("p", [5e-6, 1e-4, 0.1, 0.3, 0.5, 0.9, 0.9999])
 def test_elements_are_dropped_at_the_rate_and_the_mean_is_kept(p: float):
     torch.manual_seed(1)
     n = 1_000_003
     y = drop(p, torch.ones(n))
     dropped = y.eq(0).float().mean()
     assert abs(dropped - p) < 5 * (p * (1 - p) / n) ** 0.5
-    assert abs(y.mean() - 1) < 5 * (p / (1 - p) / n) ** 0.5
+    assert abs(y.mean(dtype=torch.float64) - 1) < 5 * (p / (1 - p) / n) ** 0.5
     assert len(y.unique()) == 2
     # neighbours are dropped independently, also those that share a random number
     for distance in (1, 2, 3, 4):
         both = (y[:-distance].eq(0) & y[distance:].eq(0)).float().mean()
-        assert abs(both - p * p) < 5 * (p * p / n) ** 0.5
+        assert abs(both - p * p) < 5 * (p * p / n) ** 0.5 + 2 / n
+
+
+@pytest.mark.parametrize("p", [2e-7, 5e-6, 7.7e-6, 1e-4, 0.0076, 0.0077, 0.2, 0.9923, 0.9924, 1 - 1e-4])
+def test_the_rate_is_rounded_by_less_than_a_thousandth_of_the_rarer_outcome(p: float):
+    # what is kept is scaled by the inverse of the rate at which it is
+    kept = drop(p, torch.ones(100_000, dtype=torch.float64)).max()
+    assert abs(1 / kept - (1 - p)) < 1e-3 * min(p, 1 - p)
+
+
+@pytest.mark.parametrize("p", [1.5, 30.0])
+def test_what_is_no_probability_ends_in_an_error(p: float):
+    with pytest.raises(ValueError, match="dropout probability has to be between 0 and 1"):
+        drop(p, torch.ones(5))
 
 
 def test_the_gradient_goes_where_the_value_went():

@@ -152,6 +152,16 @@ def test_an_archive_that_changed_since_its_first_use_is_refused(archives, tmp_pa
     assert EUROPARL in done.stderr and "has the SHA-256" in done.stderr and "but must have" in done.stderr
 
 
+def test_other_archives_than_those_of_the_text_are_refused_before_anything_else(archives, tmp_path: Path):
+    own = flat(archives[0], tmp_path / "archives")
+    assert fetch(tmp_path / "work", WMT14_ARCHIVES=str(own)).returncode == 0
+    shutil.copy(own / "training-parallel-nc-v9.tgz", own / EUROPARL)
+    env = environment(tmp_path / "work", WMT14_SUBSET="1", WMT14_ARCHIVES=str(own))
+    command = ["bash", "scripts/run_wmt14_ende.sh", "average"]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and f"{EUROPARL} has the SHA-256" in done.stderr and "was made from one" in done.stderr
+
+
 def test_a_sample_is_not_taken_for_the_full_corpus(archives, tmp_path: Path):
     own = flat(archives[0], tmp_path / "archives")
     done = fetch(tmp_path / "work", WMT14_ARCHIVES=str(own), WMT14_SUBSET="0", FREE_GIB="0")

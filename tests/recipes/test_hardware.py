@@ -115,3 +115,17 @@ def test_compiled_products_are_few_on_the_cpu_unless_the_user_says(recorders: Pa
 def test_hardware_that_cannot_be_is_an_error(recorders: Path, settings: dict[str, str], message: str):
     done = launch(recorders, **{"GPUS": "4", "PRECISION": "fp16", **settings})
     assert done.returncode != 0 and message in done.stderr and not done.stdout
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({}, "10000 -"), ({"GOMP_SPINCOUNT": "7"}, "7 -"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "- ACTIVE")],
+    ids=["unset", "spin count", "policy"],
+)
+def test_threads_spin_briefly_unless_the_user_says(
+    recorders: Path, settings: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    (recorders / "fairseq-train").write_text("#!/bin/sh\necho ${GOMP_SPINCOUNT:--} ${OMP_WAIT_POLICY:--}\n")
+    assert launch(recorders, GPUS="0", PRECISION="fp32", **settings).stdout.strip() == expected

@@ -1,0 +1,30 @@
+"""Print what tells a text from another: its lines, bytes and SHA-256, a line for each file.
+
+    python data-prep/fingerprint.py data/train.en data/train.de
+
+reads data/train.en.gz, unpacked, where there is no data/train.en. With --versions it prints the versions of Python and
+of the packages that text goes through, a line each.
+"""
+
+import argparse
+from pathlib import Path
+
+from manifest import facts, versions
+from textio import run
+
+
+def main() -> None:
+    """Read the options, then the files."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a text, or its name without .gz")
+    parser.add_argument("--versions", action="store_true", help="print the versions of Python and of packages first")
+    options = parser.parse_args()
+    if options.versions:
+        print(*(f"{name} {version}" for name, version in versions().items()), sep="\n")
+    for path in options.files:
+        found = facts(path)
+        print(f"{found.get('lines', 'no')} lines, {found['bytes']} bytes, sha256 {found['sha256']}")
+
+
+if __name__ == "__main__":
+    run("fingerprint.py", main)

@@ -1,0 +1,26 @@
+"""Binarized data above 2 GiB: with numpy 2, `fairseq-preprocess --workers` writes sentences' addresses modulo 2^32.
+
+The sizes that it takes over from a worker's file are numpy's int32. Since numpy 2 (NEP 50) their sum is one too: past
+2 GiB the address wraps around, and a sentence is looked for at another's place, or before the file's start.
+fairseq 0.12.2 and main; can go when `MMapIndexedDatasetBuilder.merge_file_` takes over Python's integers.
+"""
+
+import functools
+from typing import Any
+
+from fairseq.data.indexed_dataset import MMapIndexedDatasetBuilder
+
+
+def count_bytes_without_limit() -> None:
+    """Let data merged from workers' files have any size; for fairseq-preprocess with `--user-dir`."""
+    merge = MMapIndexedDatasetBuilder.merge_file_
+    if hasattr(merge, "__wrapped__"):
+        return
+
+    @functools.wraps(merge)
+    def merge_file(builder: Any, another_file: str) -> None:
+        before = len(builder._sizes)
+        merge(builder, another_file)
+        builder._sizes[before:] = map(int, builder._sizes[before:])
+
+    MMapIndexedDatasetBuilder.merge_file_ = merge_file

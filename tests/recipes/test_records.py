@@ -1,0 +1,233 @@
+"""scripts/records.sh: a work folder is made from today's text and settings, or a run says so before it works."""
+
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.recipes.stubs import Stubs
+from tests.trained import ROOT
+
+HOSTILE = "w ö'\"*[x](;&|<>`#%{}~!"
+
+
+@pytest.fixture(scope="module")
+def stubs(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
+    return Stubs(tmp_path_factory.mktemp("stubs") / "place")
+
+
+@pytest.fixture(scope="module")
+def finished(stubs: Stubs) -> Path:
+    """A work folder with a name that shells hate, in which the whole recipe has run."""
+    work = stubs.folder / HOSTILE
+    done = stubs.run(work, *stubs.command())
+    assert done.returncode == 0, done.stderr
+    return work
+
+
+@pytest.fixture
+def work(finished: Path, tmp_path: Path) -> Path:
+    """The same work folder at another place."""
+    shutil.copytree(finished, tmp_path / "moved")
+    return tmp_path / "moved"
+
+
+def state(work: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(work)): path.read_bytes()
+        for path in work.rglob("*")
+        if path.is_file() and path.suffix != ".lock"
+    }
+
+
+def named(stderr: str) -> set[str]:
+    """What the error says is to be removed."""
+    error = next(line for line in stderr.splitlines() if "error: made from other" in line)
+    words = shlex.split(error.split(", + now): ")[1].split("; remove")[0])
+    return {word.rpartition("/moved/")[2] for word in words}
+
+
+def test_a_moved_folder_has_nothing_left_to_do(stubs: Stubs, work: Path):
+    before = state(work)
+    done = stubs.run(work, *stubs.command())
+    assert done.returncode == 0, done.stderr
+    assert state(work) == before and " make " not in done.stderr
+
+
+def test_the_printed_command_is_the_same_words_to_a_shell(stubs: Stubs, finished: Path, tmp_path: Path):
+    printed = stubs.run(finished, *stubs.command()).stdout
+    line = next(line for line in printed.splitlines() if "tools.translate" in line)
+    (tmp_path / "mine.en").write_text("A sentence.\n")
+    done = stubs.run(finished, "bash", "-c", f"cd {shlex.quote(str(tmp_path))} && {line}")
+    assert done.returncode == 0 and (tmp_path / "mine.de").read_text() == "A sentence.\n", done.stderr
+    (call,) = stubs.calls("fairseq_rope.tools.translate")
+    assert call[2:5] == [f"{finished}/data-bin", "--path", f"{finished}/rope/averaged.pt"]
+    assert f"{finished}/text/codes" in call
+
+
+ALL = {"text", "data-bin", "rope"}
+TRANSLATED = {"rope/generate-test.log", "rope/score-test.json"}
+OTHER = {  # arguments, settings, conf -> what is named, a line of the difference
+    "training text": (["prepare"], {"train": "other"}, {}, "", ALL - {"rope"}, "+raw/train.en: 41 lines"),
+    "validation text, trained already": (["train"], {"valid": "other"}, {}, "", ALL, "+raw/valid.en: 41 lines"),
+    "text of the test set": (
+        [],
+        {"test": "../other/test"},
+        {},
+        "",
+        {"text", "data-bin", *TRANSLATED},
+        "+raw/test.de: 41 lines",
+    ),
+    "another test set": (["evaluate"], {"test": "other"}, {}, "", {"text", "data-bin"}, '+TEST_SETS=([0]="other")'),
+    "segmentation": (["train"], {}, {"BPE": "sentencepiece"}, "", ALL, '+BPE="sentencepiece"'),
+    "shards": (["train"], {}, {"SHARDS": "2"}, "", {"data-bin", "rope"}, "+SHARDS=2"),
+    "training, evaluated alone": (["evaluate"], {}, {"MAX_EPOCH": "46"}, "", {"rope"}, "+--max-epoch 46"),
+    "batch": (["average"], {}, {}, "BATCH_TOKENS=512", {"rope"}, "+BATCH_TOKENS=512"),
+    "the other model is of other settings": (
+        ["train"],
+        {},
+        {"MODELS": "sinusoidal"},
+        "TRAIN+=(--lr 1)",
+        {"rope"},
+        "+--lr 1",
+    ),
+    "average": (
+        ["average", "evaluate"],
+        {},
+        {},
+        "AVERAGE=(--num-epoch-checkpoints 7)",
+        {"rope/averaged.pt", *TRANSLATED},
+        "+--num-epoch-checkpoints 7",
+    ),
+    "search": (["evaluate"], {}, {}, "GENERATE=(--beam 1)", TRANSLATED, "+--beam 1"),
+}
+
+
+@pytest.mark.parametrize(
+    ("stages", "prefixes", "settings", "conf", "products", "difference"), OTHER.values(), ids=OTHER
+)
+def test_other_text_or_settings_are_refused_before_work_and_what_is_made_from_others_is_named(
+    stubs: Stubs, work: Path, stages, prefixes, settings, conf, products: set[str], difference: str
+):
+    elsewhere = stubs.text.parent / "other"
+    elsewhere.mkdir(exist_ok=True)
+    for lang in ("en", "de"):
+        shutil.copy(stubs.text / f"other.{lang}", elsewhere / f"test.{lang}")
+    before = state(work)
+    done = stubs.run(work, *stubs.command(*stages, conf=conf, **prefixes), **settings)
+    assert done.returncode == 1 and named(done.stderr) == products, done.stderr
+    assert difference in done.stderr.splitlines() or f"\n{difference}" in done.stderr
+    assert state(work) == before and not stubs.calls("fairseq-train")
+
+
+def test_a_training_does_not_depend_on_how_it_will_be_evaluated(stubs: Stubs, work: Path):
+    done = stubs.run(work, *stubs.command("train", conf="GENERATE=(--beam 1)\nAVERAGE=(--num-epoch-checkpoints 7)"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_new_test_set_takes_no_new_training_once_what_is_named_is_removed(stubs: Stubs, work: Path):
+    given = stubs.command(test="other")
+    done = stubs.run(work, *given)
+    for name in named(done.stderr):
+        shutil.rmtree(work / name)
+    done = stubs.run(work, *given)
+    assert done.returncode == 0, done.stderr
+    assert not stubs.calls("fairseq-train") and (work / "rope" / "score-other.json").exists()
+    assert '"TEST_SETS": "other"' in (work / "manifest.json").read_text()
+
+
+def test_text_that_was_only_copied_is_taken_again(stubs: Stubs, tmp_path: Path):
+    assert stubs.run(tmp_path, *stubs.command("fetch")).returncode == 0
+    done = stubs.run(tmp_path, *stubs.command("prepare", train="other"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "raw" / "train.en").read_bytes() == (stubs.text / "other.en").read_bytes()
+    assert "raw/train.en: 41 lines" in (tmp_path / "text" / "settings").read_text()
+
+
+def test_raw_text_that_was_removed_is_what_it_was(stubs: Stubs, work: Path):
+    shutil.rmtree(work / "raw")
+    (work / "rope" / "score-test.json").unlink()
+    done = stubs.run(work, *stubs.command("train", "average", "evaluate", train="", valid="", test=""))
+    assert done.returncode == 0, done.stderr
+
+
+def test_raw_text_that_was_edited_is_refused(stubs: Stubs, work: Path):
+    (work / "raw" / "valid.de").write_text("etwas anderes\n")
+    done = stubs.run(work, *stubs.command("average", train="", valid="", test=""))
+    assert done.returncode == 1 and named(done.stderr) == ALL
+
+
+def test_an_average_whose_checkpoints_were_removed_is_not_taken_for_another(stubs: Stubs, work: Path):
+    for name in ("checkpoint_last.pt", "trained"):
+        (work / "rope" / name).unlink()
+    done = stubs.run(work, *stubs.command("evaluate"), MAX_EPOCH="46")
+    assert done.returncode == 1 and named(done.stderr) == {"rope/averaged.pt", *TRANSLATED}
+    assert stubs.run(work, *stubs.command("evaluate")).returncode == 0
+
+
+def test_a_training_that_made_nothing_refuses_no_good_value(stubs: Stubs, work: Path):
+    shutil.rmtree(work / "rope")
+    assert stubs.run(work, *stubs.command("train", conf="TRAIN+=(--lr abc)")).returncode != 0
+    done = stubs.run(work, *stubs.command("train"))
+    assert done.returncode == 0, done.stderr
+    assert "--lr abc" not in (work / "rope" / "settings").read_text()
+
+
+def test_an_exported_setting_is_the_same_setting(stubs: Stubs, work: Path):
+    done = stubs.run(work, *stubs.command(), BPE="subword_nmt", SHARDS="1", MAX_EPOCH="45")
+    assert done.returncode == 0 and " make " not in done.stderr, done.stderr
+
+
+def test_other_versions_are_noted(stubs: Stubs, work: Path):
+    record = work / "data-bin.settings"
+    record.write_text(record.read_text().replace("# sacremoses ", "# sacremoses 0."))
+    done = stubs.run(work, *stubs.command())
+    assert done.returncode == 0 and "data-bin was made with sacremoses 0.0." in done.stderr, done.stderr
+
+
+def as_version_0_1_0(work: Path) -> None:
+    """Leave what that version left: settings without text, none for what comes after training."""
+    for path in work.rglob("*.settings"):
+        path.unlink()
+    text, training = (work / name / "settings" for name in ("text", "rope"))
+    lines = text.read_text().split("[prepare]\n")[1].split("# ")[0].splitlines()
+    text.write_text("".join(f"declare -{'a' if '=(' in line else '-'} {line}\n" for line in lines))
+    options = training.read_text().split("[train]\n")[1].split("# ")[0]
+    training.write_text(" ".join(options.split("\n")) + "\n")
+    (work / "data-bin.settings").write_text("SHARDS=1       40 2000 train.en\n")
+
+
+def test_a_folder_of_version_0_1_0_is_taken_with_a_note(stubs: Stubs, work: Path):
+    as_version_0_1_0(work)
+    done = stubs.run(work, *stubs.command())
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("(version 0.1.0)") == 6 and " make " not in done.stderr
+    assert stubs.run(work, *stubs.command()).stderr.count("(version 0.1.0)") == 0
+    done = stubs.run(work, *stubs.command("average"), MAX_EPOCH="46")
+    assert done.returncode == 1 and named(done.stderr) == {"rope"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "products"),
+    [({"MAX_EPOCH": "46"}, {"rope"}), ({"BPE": "sentencepiece"}, {"text"}), ({"SHARDS": "2"}, {"data-bin"})],
+)
+def test_a_folder_of_version_0_1_0_with_other_settings_is_refused(stubs: Stubs, work: Path, settings, products):
+    as_version_0_1_0(work)
+    done = stubs.run(work, *stubs.command("evaluate"), **settings)
+    assert done.returncode == 1 and named(done.stderr) == products, done.stderr
+
+
+def test_other_prepared_text_is_refused(stubs: Stubs, tmp_path: Path):
+    folder = tmp_path / "prepared"
+    folder.mkdir()
+    for name, to in (("train", "train"), ("valid", "valid"), ("test", "test.2016")):
+        for lang in ("en", "de"):
+            shutil.copy(stubs.text / f"{name}.{lang}", folder / f"{to}.{lang}")
+    command = ("bash", str(ROOT / "scripts" / "run_multi30k.sh"))
+    done = stubs.run(tmp_path / "moved", *command, PREPARED=str(folder))
+    assert done.returncode == 0, done.stderr
+    shutil.copy(stubs.text / "other.en", folder / "train.en")
+    done = stubs.run(tmp_path / "moved", *command, PREPARED=str(folder))
+    assert done.returncode == 1 and named(done.stderr) == {"data-bin", "rope"}
+    assert "+text/train.en: 41 lines" in done.stderr
