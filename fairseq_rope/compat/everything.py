@@ -11,6 +11,7 @@ from fairseq_rope.compat.no_eval import replace_eval
 from fairseq_rope.compat.numpy_names import keep_old_numpy_names
 from fairseq_rope.compat.same_batches import keep_batches_on_resume
 from fairseq_rope.compat.silent_restart import stop_silent_restarts
+from fairseq_rope.compat.verified_checkpoints import verify_checkpoints
 
 
 def apply_everything() -> None:
@@ -21,6 +22,7 @@ def apply_everything() -> None:
     refuse_code_in_checkpoints()
     quote_fasta_names()
     check_archives()
+    verify_checkpoints()
     stop_silent_restarts()
     end_finished_trainings()
     keep_batches_on_resume()

@@ -4,9 +4,10 @@ python -m fairseq_rope.export.ctranslate2 --path average.pt --data data-bin --ou
 python -m fairseq_rope.tools.translate model --engine ctranslate2 --tokenizer moses --bpe subword_nmt --bpe-codes codes
 
 The folder holds the model, its vocabularies, fairseq's dictionaries, languages and length limits; with --copy-files
-also what else a deployment needs, such as the BPE codes. It appears under its name when it is complete. In float32 its
-scores are fairseq's within rounding; what the runtime cannot express is refused by the option's name. Every
---quantization can be written on any machine, for another may read it; stderr tells if this one cannot compute in it.
+also what else a deployment needs, such as the BPE codes; and the checksums of all these in SHA256SUMS, which
+`translate` compares and `sha256sum -c` can. It appears under its name when it is complete. In float32 its scores are
+fairseq's within rounding; what the runtime cannot express is refused by the option's name. Every --quantization can be
+written on any machine, for another may read it; stderr tells if this one cannot compute in it.
 """
 
 import argparse
@@ -25,7 +26,8 @@ from fairseq_rope.tools._common import ToolError, complete_folder, run, silence_
 from fairseq_rope.tools.checkpoints import Checkpoint, load_checkpoint
 from fairseq_rope.tools.data_folder import languages
 from fairseq_rope.tools.ensemble import brief, load_models
-from fairseq_rope.tools.model_folder import QUANTIZATIONS
+from fairseq_rope.tools.model_folder import QUANTIZATIONS, write_checksums
+from fairseq_rope.tools.recorded import check_recorded
 from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2
 
 
@@ -59,8 +61,11 @@ def export_checkpoint(
     from fairseq_rope.export.writing import write_model
 
     for file in copy_files:
+        if "\n" in file.name:
+            raise ToolError(f"--copy-files {file}: a name must be one line")
         if not file.is_file():
             raise ToolError(f"--copy-files {file}: {'it is a folder' if file.is_dir() else 'there is no such file'}")
+        check_recorded(file)
     with complete_folder(output) as folder:
         task, model = _load(path, data, source_lang, target_lang)
         write_model(folder, task, model, quantization=quantization)
@@ -68,6 +73,7 @@ def export_checkpoint(
             if (folder / file.name).exists():
                 raise ToolError(f"--copy-files {file}: the model folder has a file {file.name} of its own")
             shutil.copyfile(file, folder / file.name)
+        write_checksums(folder)
 
 
 def _load(

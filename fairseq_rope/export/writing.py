@@ -8,7 +8,13 @@ from fairseq.tasks.translation import TranslationTask
 from fairseq_rope.export.inexpressible import refuse_inexpressible
 from fairseq_rope.export.spec import RUNTIME_LAYOUT, transformer_model_spec
 from fairseq_rope.models.translation import TransformerRopeModel
-from fairseq_rope.tools.model_folder import ModelSettings, token_names, write_dictionary, write_settings
+from fairseq_rope.tools.model_folder import (
+    ModelSettings,
+    token_names,
+    write_checksums,
+    write_dictionary,
+    write_settings,
+)
 
 
 def write_model(
@@ -53,6 +59,7 @@ def write_model(
             quantization=quantization,
         ),
     )
+    write_checksums(folder)
 
 
 def _set_special_tokens(config: Any, dictionary: Any) -> None:

@@ -7,7 +7,6 @@ its limit ends there, while fairseq still compares how well each of the beam cou
 
 import math
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,7 +16,7 @@ from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.engine import Hypothesis, length_batches
 from fairseq_rope.tools.engine_options import RuntimeOptions
 from fairseq_rope.tools.ensemble import brief
-from fairseq_rope.tools.model_folder import ModelFolder, read_model_folder, token_names
+from fairseq_rope.tools.model_folder import ModelFolder, token_names
 from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2, share_threads
 
 _NO_PENALTY = 1e-10
@@ -29,19 +28,19 @@ class CTranslate2Engine:
     """An `Engine` on the GPU if there is one and `--cpu` isn't given.
 
     Args:
-        cfg: fairseq's configuration; its `--path` is a model folder.
+        cfg: fairseq's configuration.
         task: fairseq's translation task, with its dictionaries.
-        options: of the runtime.
+        options: of the runtime, with the model folder.
 
     Raises:
-        ToolError: the package is missing, the folder incomplete or damaged, the dictionaries are not the model's, or
+        ToolError: the package is missing, the folder cannot be loaded, the dictionaries are not the model's, or
             the device cannot compute in the type that is asked for or stored.
     """
 
     def __init__(self, cfg: Any, task: Any, options: RuntimeOptions) -> None:
         self.cfg, self.task = cfg, task
         package = require_ctranslate2()
-        folder = read_model_folder(Path(cfg.common_eval.path))
+        folder = options.folder
         _check_dictionaries(folder, task)
         self.source_names = folder.source_names
         self.target_ids = {name: i for i, name in enumerate(folder.target_names)}

@@ -6,6 +6,7 @@ from fairseq import utils
 from fairseq.data import data_utils
 
 from fairseq_rope.tools._common import ToolError
+from fairseq_rope.tools.recorded import check_recorded
 from fairseq_rope.tools.textfile import BOM
 
 
@@ -28,7 +29,8 @@ def languages(data: Path, source_lang: str | None, target_lang: str | None) -> t
         target_lang: if it is given.
 
     Raises:
-        ToolError: no such folder, languages that nothing tells, or a language without a dictionary.
+        ToolError: no such folder, languages that nothing tells, a language without a dictionary, or one that is not
+            as a recipe prepared it.
     """
     refuse_colon("DATA", str(data))
     folder = Path(utils.split_paths(str(data))[0])
@@ -47,6 +49,7 @@ def languages(data: Path, source_lang: str | None, target_lang: str | None) -> t
         with (folder / name).open("rb") as file:
             if file.read(len(BOM)) == BOM:
                 raise ToolError(f"{folder / name}:1: must begin with a word, but has a byte order mark before it")
+        check_recorded(folder / name)
     return source_lang, target_lang
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from fairseq_rope.tools._common import ToolError
-from fairseq_rope.tools.model_folder import QUANTIZATIONS, read_model_folder
+from fairseq_rope.tools.model_folder import QUANTIZATIONS, ModelFolder, read_model_folder
 
 # fairseq's options that the runtime cannot follow, or not to the same result
 _FAIRSEQ_ONLY = {
@@ -32,15 +32,17 @@ _MAX_THREADS = 1024  # the runtime ends the program where the system gives it no
 
 
 class RuntimeOptions(NamedTuple):
-    """How CTranslate2 computes; what is None was not given.
+    """What CTranslate2 computes with and how; what is None was not given.
 
     Attributes:
+        folder: of the model.
         compute_type: one of QUANTIZATIONS, instead of the type that the model is stored in.
         inter_threads: batches that are searched at the same time.
         intra_threads: threads of each batch.
         own_batches: neither `--max-tokens` nor `--batch-size` was given.
     """
 
+    folder: ModelFolder
     compute_type: str | None
     inter_threads: int | None
     intra_threads: int | None
@@ -103,11 +105,11 @@ def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -
     if given.get("inter_threads", 1) * given.get("intra_threads", 1) > _MAX_THREADS:
         raise ToolError(f"--inter-threads x --intra-threads must be at most {_MAX_THREADS}: {given}")
     args.path = args.path or args.data
-    settings = read_model_folder(Path(args.path)).settings
-    args.source_lang = args.source_lang or settings.source_lang
-    args.target_lang = args.target_lang or settings.target_lang
+    folder = read_model_folder(Path(args.path))
+    args.source_lang = args.source_lang or folder.settings.source_lang
+    args.target_lang = args.target_lang or folder.settings.target_lang
     own_batches = args.max_tokens is None and args.batch_size is None
-    return RuntimeOptions(args.compute_type, args.inter_threads, args.intra_threads, own_batches)
+    return RuntimeOptions(folder, args.compute_type, args.inter_threads, args.intra_threads, own_batches)
 
 
 def _option(name: str) -> str:

@@ -10,8 +10,9 @@ from fairseq_rope.tools.normalise import normaliser
 
 # a token is rarely this long, so a line with more characters for each token that fits would be cut by tokens anyway
 _CHARS_PER_TOKEN = 32
-# subword_nmt remembers all words that it has seen; without a limit a large file fills the memory
-_MAX_CACHED_WORDS = 500_000
+# subword_nmt remembers the pieces of all words that it has seen, a hundred bytes for a character; it forgets them after
+# so much text, which bounds the memory whatever the words are, and costs ordinary text next to nothing
+_REMEMBERED_CHARS = 500_000
 
 
 class Encoded(NamedTuple):
@@ -38,6 +39,7 @@ class LineCodec:
         self.post_process = cfg.common_eval.post_process
         self.normalise = normaliser(cfg.task.source_lang) if normalise else None
         self.lowercase = lowercase
+        self._chars = 0
 
     def encode(self, line: bytes | str, *, max_tokens: int) -> Encoded:
         """Turn a raw line into source tokens, at most `max_tokens` of them with </s>; what is too long is cut."""
@@ -69,9 +71,10 @@ class LineCodec:
         text = text if self.tokenizer is None else self.tokenizer.encode(text)
         if self.bpe is None:
             return text
-        cached: Any = getattr(getattr(self.bpe, "bpe", None), "cache", ())
-        if len(cached) > _MAX_CACHED_WORDS:
-            cached.clear()
+        self._chars += len(text)
+        if self._chars > _REMEMBERED_CHARS and hasattr(getattr(self.bpe, "bpe", None), "cache"):
+            self.bpe.bpe.cache.clear()
+            self._chars = 0
         return self.bpe.encode(text)
 
     def _replace_marks(self, words: Tensor) -> list[str]:

@@ -1,10 +1,13 @@
 """The folder of a model for CTranslate2: its files, and what fairseq knows of the model that the runtime does not.
 
 `model.bin`, `config.json` and the vocabularies are the runtime's. Beside them stand the two dictionaries, so that the
-folder can serve as DATA, and `fairseq_rope.json`, the `ModelSettings`.
+folder can serve as DATA; `fairseq_rope.json`, the `ModelSettings`; and `SHA256SUMS`, which `sha256sum -c` reads: none
+of these files has a checksum of its own, and with another bit in a weight it is another model.
 """
 
+import hashlib
 import json
+import re
 from collections.abc import Container
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +16,8 @@ from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.data_folder import dictionary_name
 
 SETTINGS = "fairseq_rope.json"
+CHECKSUMS = "SHA256SUMS"
+_CHECKSUM = re.compile(r"([0-9a-f]{64})  ([^/]+)")
 QUANTIZATIONS = (
     *("float32", "float16", "bfloat16", "int16"),
     *("int8", "int8_float32", "int8_float16", "int8_bfloat16"),
@@ -67,16 +72,49 @@ def write_settings(folder: Path, settings: ModelSettings) -> None:
     (folder / SETTINGS).write_text(json.dumps(settings._asdict(), indent=2) + "\n", encoding="utf-8")
 
 
+def write_checksums(folder: Path) -> None:
+    """Record the checksum of every file of a folder that is otherwise complete."""
+    names = sorted(file.name for file in folder.iterdir() if file.name != CHECKSUMS)
+    lines = (f"{_sha256(folder / name)}  {name}\n" for name in names)
+    (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def check_checksums(folder: Path) -> None:
+    """Compare every file with what `write_checksums` recorded; files that were put there later don't matter.
+
+    Raises:
+        ToolError: a file lacks, or its content isn't what it was.
+    """
+    lines = _file(folder, CHECKSUMS).read_bytes().decode(errors="replace").split("\n")[:-1]
+    if not lines:
+        raise ToolError(f"{folder / CHECKSUMS} is damaged: it has no line")
+    for number, line in enumerate(lines, start=1):
+        match = _CHECKSUM.fullmatch(line)
+        if match is None:
+            raise ToolError(f"{folder / CHECKSUMS}:{number} is damaged: it must be a SHA-256 and a name")
+        if _sha256(_file(folder, match[2])) != match[1]:
+            raise ToolError(f"{folder / match[2]} is damaged: its SHA-256 is not the one in {CHECKSUMS}")
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(1 << 20):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
 def read_model_folder(path: Path) -> ModelFolder:
     """Read a folder that `fairseq_rope.export.ctranslate2` wrote.
 
     Raises:
-        ToolError: it is not a folder, lacks a file, or has a damaged one.
+        ToolError: it is not a folder, lacks a file, or has one that is not as it was written.
     """
     if not path.is_dir():
         raise ToolError(
             f"--path {path}: with --engine ctranslate2 it must be one folder, made by fairseq_rope.export.ctranslate2"
         )
+    check_checksums(path)
     try:
         settings = ModelSettings(**_read_json(path, SETTINGS))
     except TypeError as error:

@@ -20,6 +20,7 @@ from fairseq_rope.tools.codes_file import check_codes
 from fairseq_rope.tools.data_folder import languages, refuse_colon
 from fairseq_rope.tools.detokenise import BPE_KINDS, join_bpe
 from fairseq_rope.tools.engine_options import RuntimeOptions, add_engine_options, runtime_options
+from fairseq_rope.tools.recorded import check_recorded
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_BUFFER_SIZE = 1000
@@ -153,7 +154,9 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
         _check("--path", utils.split_paths(args.path), Path.is_file)
     for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
         if args.bpe == bpe:
-            _check(f"--{option.replace('_', '-')}", [_given(getattr(args, option, None), bpe, option)], Path.is_file)
+            name = _given(getattr(args, option, None), bpe, option)
+            _check(f"--{option.replace('_', '-')}", [name], Path.is_file)
+            check_recorded(Path(name))
     if args.bpe == "subword_nmt":
         check_codes(Path(args.bpe_codes))
     # a pipe is a good input, a folder is not

@@ -24,7 +24,7 @@ from tests.trained import ROOT, Trained, call
 
 FILES = {
     *("model.bin", "config.json", "shared_vocabulary.json"),
-    *("dict.en.txt", "dict.de.txt", "fairseq_rope.json"),
+    *("dict.en.txt", "dict.de.txt", "fairseq_rope.json", "SHA256SUMS"),
 }
 
 
@@ -48,6 +48,8 @@ def test_the_command_writes_a_complete_folder(trained: Trained, tmp_path: Path) 
     assert (output / "codes").read_bytes() == trained.codes.read_bytes()
     for lang in ("en", "de"):
         assert (output / f"dict.{lang}.txt").read_bytes() == (trained.data / f"dict.{lang}.txt").read_bytes()
+    listed = subprocess.run(["sha256sum", "-c", "SHA256SUMS"], cwd=output, capture_output=True, text=True, check=True)
+    assert listed.stdout.splitlines() == [f"{name}: OK" for name in sorted(FILES - {"SHA256SUMS"} | {"codes"})]
     settings = read_model_folder(output).settings
     assert settings == ("en", "de", 1024, 1024, "int8")
     assert ctranslate2.Translator(str(output)).compute_type.startswith("int8")

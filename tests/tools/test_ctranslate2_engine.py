@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from fairseq_rope.tools._common import ToolError
-from fairseq_rope.tools.model_folder import read_model_folder
+from fairseq_rope.tools.model_folder import read_model_folder, write_checksums
 from fairseq_rope.tools.translator import Translator
 from tests.trained import Trained, call
 
@@ -165,8 +165,30 @@ def test_a_model_folder_that_lacks_a_file_is_told(trained: Trained, exported: Pa
     (folder / name).unlink()
     with pytest.raises(ToolError) as error:
         load(trained, folder)
-    missing = "source_vocabulary.json" if name == "shared_vocabulary.json" else name
-    assert str(error.value) == f"the model folder {folder} is incomplete: it has no {missing}"
+    assert str(error.value) == f"the model folder {folder} is incomplete: it has no {name}"
+
+
+@pytest.mark.parametrize("name", ["model.bin", "config.json", "shared_vocabulary.json", "dict.de.txt", "codes"])
+def test_a_changed_file_is_told(trained: Trained, exported: Path, tmp_path: Path, name: str) -> None:
+    folder = shutil.copytree(exported, tmp_path / "model")
+    shutil.copyfile(trained.codes, folder / "codes")
+    write_checksums(folder)
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(ToolError) as error:
+        load(trained, folder)
+    assert str(error.value) == f"{folder / name} is damaged: its SHA-256 is not the one in SHA256SUMS"
+
+
+@pytest.mark.parametrize("content", ["", "x\n", f"{'0' * 64} model.bin\n", f"{'0' * 64}  ../model.bin\n"])
+def test_damaged_checksums_are_told(trained: Trained, exported: Path, tmp_path: Path, content: str) -> None:
+    folder = shutil.copytree(exported, tmp_path / "model")
+    (folder / "SHA256SUMS").write_text(content)
+    with pytest.raises(ToolError) as error:
+        load(trained, folder)
+    where = ":1" if content else ""
+    assert str(error.value).startswith(f"{folder}/SHA256SUMS{where} is damaged: ")
 
 
 @pytest.mark.parametrize(
@@ -178,12 +200,13 @@ def test_a_model_folder_that_lacks_a_file_is_told(trained: Trained, exported: Pa
         ("fairseq_rope.json", "fairseq_rope.json is damaged: "),
     ],
 )
-def test_a_file_that_is_cut_in_two_is_told(
+def test_a_file_that_was_recorded_cut_in_two_is_told(
     trained: Trained, exported: Path, tmp_path: Path, name: str, message: str
 ) -> None:
     folder = shutil.copytree(exported, tmp_path / "model")
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
+    write_checksums(folder)
     with pytest.raises(ToolError) as error:
         load(trained, folder)
     assert str(folder) in str(error.value) and message in str(error.value)
@@ -192,6 +215,7 @@ def test_a_file_that_is_cut_in_two_is_told(
 def test_settings_without_a_key_are_told(trained: Trained, exported: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(exported, tmp_path / "model")
     (folder / "fairseq_rope.json").write_text('{"source_lang": "en"}')
+    write_checksums(folder)
     with pytest.raises(
         ToolError, match=r"fairseq_rope\.json is damaged: its keys must be source_lang, target_lang, max"
     ):
@@ -216,9 +240,11 @@ def test_settings_with_a_bad_value_are_told(
     folder = shutil.copytree(exported, tmp_path / "model")
     file = folder / "fairseq_rope.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
+    write_checksums(folder)
     with pytest.raises(ToolError, match=rf"fairseq_rope\.json is damaged: {name} must be {rule}"):
         read_model_folder(folder)
     file.write_text("[" * 100_000)
+    write_checksums(folder)
     with pytest.raises(ToolError, match=r"fairseq_rope\.json is damaged: maximum recursion"):
         read_model_folder(folder)
 
@@ -246,6 +272,7 @@ def test_a_type_that_the_cpu_lacks_is_refused_with_those_that_it_has(
     folder = shutil.copytree(exported, tmp_path / "model")
     settings = folder / "fairseq_rope.json"
     settings.write_text(settings.read_text().replace("float32", lacking[-1]))
+    write_checksums(folder)
     with pytest.raises(ToolError, match=rf"its --quantization {lacking[-1]} cannot be computed on this machine's cpu"):
         load(trained, folder)
     assert list(load(trained, folder, "--compute-type", "float32").translate(["Anna"]))
