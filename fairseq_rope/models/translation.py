@@ -70,8 +70,8 @@ class TransformerRopeModel(TransformerModel):
                 raise ValueError(f"--{option.replace('_', '-')} cannot be used with transformer_rope: {reason}")
         for option in _PROBABILITIES:
             value = getattr(args, option, None) or 0.0
-            if not 0 <= value <= 1:
-                raise ValueError(f"--{option.replace('_', '-')} must be in [0, 1], but is {value}")
+            if not (isinstance(value, int | float) and 0 <= value <= 1):
+                raise ValueError(f"--{option.replace('_', '-')} must be in [0, 1], but is {value!r}")
         model = super().build_model(args, task)
         model.decoder.returns_attention = bool(getattr(task.cfg, "load_alignments", False))
         model.decoder.left_pad_target = bool(getattr(task.cfg, "left_pad_target", True))

@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairseq_rope.tools._common import ToolError, run
+from fairseq_rope.tools._common import ToolError, named_when_full, run
 from fairseq_rope.tools.checkpoint_health import Health, examine
 from fairseq_rope.tools.checkpoint_names import LAST, aside_name, checkpoints_in, is_set_aside
 
@@ -70,7 +70,7 @@ def _make_last(newest: Health, last: Health | None, path: Path) -> Iterator[str]
     done = f"made {path} from {newest.path.name} at {newest.updates} updates"
     part = path.with_name(f"{LAST}.part-{os.getpid()}")
     try:
-        with newest.path.open("rb") as source, part.open("xb") as copy:
+        with named_when_full(str(path)), newest.path.open("rb") as source, part.open("xb") as copy:
             shutil.copyfileobj(source, copy)
             copy.flush()
             os.fsync(copy.fileno())  # or a power cut could leave the name without the bytes

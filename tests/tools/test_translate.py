@@ -283,13 +283,17 @@ def test_a_missing_data_folder_is_named(trained: Trained) -> None:
         Translator.from_args(["/no/data", *trained.options()[1:]])
 
 
+def test_an_override_that_is_no_rate_is_named(trained: Trained) -> None:
+    with pytest.raises(ToolError, match=r"--dropout must be in \[0, 1\], but is 'x'"):
+        load(trained, "--model-overrides", "{'dropout': 'x'}")
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
         (["--diverse-beam-groups", "3"], "DiverseBeamSearch requires --beam to be divisible"),
         (["--sampling", "--sampling-topk", "100000"], "selected index k out of range"),
         (["--temperature", "1e-300"], "200 < 200"),
-        (["--model-overrides", "{'dropout': 'x'}"], "unsupported operand"),
     ],
 )
 def test_a_search_that_fails_is_one_line(trained: Trained, options: list[str], reason: str) -> None:
