@@ -49,10 +49,12 @@ data_record() {
   printf '[binarise]\nSHARDS=%s\n' "$SHARDS"
 }
 
-# compare_prepared: the text and data that are there are made from these settings and this text.
+# compare_prepared: the text and data that are there are made from these settings and this text, and undamaged.
 compare_prepared() {
   [[ ! -s $WORK/text/settings ]] || compare_record "$WORK/text" "$WORK/text/settings" "$(text_record)"
   [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
+  # binarized data has no checksum of its own: with a bit changed it is another text
+  [[ ! -d $WORK/data-bin || ! -s $WORK/manifest.json ]] || python "$ROOT/data-prep/check_manifest.py" "$WORK" data-bin
 }
 
 check_corpus() { # SET PREFIX

@@ -55,6 +55,14 @@ def test_a_moved_folder_has_nothing_left_to_do(stubs: Stubs, work: Path):
     assert state(work) == before and " make " not in done.stderr
 
 
+def test_damaged_data_is_told_before_any_work(stubs: Stubs, work: Path):
+    (work / "data-bin" / "dict.de.txt").write_bytes(b"another")
+    before = state(work)
+    done = stubs.run(work, *stubs.command())
+    assert done.returncode == 1 and state(work) == before
+    assert f"error: {work}/data-bin/dict.de.txt is not the file that was prepared: its bytes is 7, but 0" in done.stderr
+
+
 def test_the_printed_command_is_the_same_words_to_a_shell(stubs: Stubs, finished: Path, tmp_path: Path):
     printed = stubs.run(finished, *stubs.command()).stdout
     line = next(line for line in printed.splitlines() if "tools.translate" in line)
