@@ -117,7 +117,11 @@ class RotaryDecoder(TransformerDecoderBase):
     def upgrade_state_dict_named(self, state_dict: dict[str, Tensor], name: str) -> dict[str, Tensor]:
         """Load a stock `transformer` checkpoint: its absolute positions are dropped."""
         drop_absolute_positions(state_dict, name)
-        return super().upgrade_state_dict_named(state_dict, name)
+        upgraded: dict[str, Tensor] = super().upgrade_state_dict_named(state_dict, name)
+        if self.output_projection is None:
+            # with shared embeddings fairseq adds one all the same, and could never load what it trained
+            upgraded.pop(f"{name}.output_projection.weight", None)
+        return upgraded
 
 
 def _first(encoder_out: dict[str, Any] | None, name: str) -> Tensor | None:

@@ -77,8 +77,6 @@ def draw(rng: random.Random) -> dict[str, Any]:
     for name in ("no_decoder_final_norm", "layernorm_embedding", "no_scale_embedding", "checkpoint_activations"):
         options[name] = rng.random() < 0.3
     options["offload_activations"] = options["checkpoint_activations"] and rng.random() < 0.5
-    if options["adaptive_softmax_cutoff"]:  # with shared embeddings fairseq cannot load what it trained
-        options["share"] = "none"
     if options["share"] == "all":
         options["decoder_embed_dim"] = options["encoder_embed_dim"]
         options["decoder_attention_heads"] = options["encoder_attention_heads"]

@@ -131,6 +131,14 @@ def test_a_cast_and_back_moves_the_outputs_by_rounding_only(cast):
     assert torch.equal(model.encoder.rotary.theta, theta)
 
 
+def test_an_adaptive_softmax_with_shared_embeddings_loads_what_it_saved():
+    model = small(adaptive_softmax_cutoff=[20, 50])
+    other = small(adaptive_softmax_cutoff=[20, 50], seed=2)
+    other.load_state_dict(model.state_dict(), strict=True)
+    tokens = sample()["net_input"]
+    assert torch.equal(other(**tokens)[0], model(**tokens)[0])
+
+
 def test_an_interleaved_checkpoint_becomes_a_half_layout_one_by_permuting_rows():
     interleaved, half = small(), small(rope_layout="half", seed=5)
     state, head_dim = interleaved.state_dict(), 8
