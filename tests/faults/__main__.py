@@ -7,6 +7,7 @@ import argparse
 import importlib
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
@@ -33,6 +34,8 @@ def parser() -> argparse.ArgumentParser:
 
 def main() -> int:
     """Run the parts; the exit status is 0 when every case passed."""
+    # where a shell started this in the background INT is ignored, and would be in all that is started here
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     options = parser()
     args = options.parse_args()
     for name in args.parts:
