@@ -5,15 +5,15 @@ and the option, in a training too, which has options of its own and takes over t
 fairseq 0.12.2 and main; can go when fairseq parses options instead of evaluating them.
 """
 
-import functools
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from fairseq import checkpoint_utils
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from fairseq_rope.compat.plain_data import NotPlainData, evaluate
+from fairseq_rope.compat.wrapping import wrap
 
 # what fairseq evaluates, in models, criterions, tasks and optimizers; tests compare it with fairseq's sources
 EVALUATED = frozenset(
@@ -29,7 +29,6 @@ EVALUATED = frozenset(
         *("pipeline_devices", "pipeline_encoder_devices", "pipeline_decoder_devices"),
     }
 )
-_MARK = "checks_options"
 
 
 class UnsafeCheckpoint(NotPlainData):
@@ -38,18 +37,13 @@ class UnsafeCheckpoint(NotPlainData):
 
 def refuse_code_in_checkpoints() -> None:
     """Check what `checkpoint_utils.load_checkpoint_to_cpu` reads: all of fairseq's commands load by it."""
-    load = checkpoint_utils.load_checkpoint_to_cpu
-    if _MARK in vars(load):
-        return
+    wrap(checkpoint_utils, "load_checkpoint_to_cpu", _load_checked)
 
-    @functools.wraps(load)
-    def load_checked(path: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        state: dict[str, Any] = load(path, *args, **kwargs)
-        check_options(state, path)
-        return state
 
-    setattr(load_checked, _MARK, True)
-    checkpoint_utils.load_checkpoint_to_cpu = load_checked
+def _load_checked(load: Callable[..., dict[str, Any]], path: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    state = load(path, *args, **kwargs)
+    check_options(state, path)
+    return state
 
 
 def check_options(state: dict[str, Any], path: str) -> None:

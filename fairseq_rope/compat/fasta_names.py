@@ -5,21 +5,19 @@ and the kind of data are taken from file names, and fairseq puts the path into a
 fairseq 0.12.2 and main; can go when fairseq quotes the path in `FastaDataset._build_index`.
 """
 
-import functools
 import shlex
+from collections.abc import Callable
 from typing import Any
 
 from fairseq.data.fasta_dataset import FastaDataset
 
+from fairseq_rope.compat.wrapping import wrap
+
 
 def quote_fasta_names() -> None:
     """Quote the path that goes to the shell; fairseq appends `.fasta` to it, which needs no quotes."""
-    build = FastaDataset._build_index
-    if hasattr(build, "__wrapped__"):
-        return
+    wrap(FastaDataset, "_build_index", _build_index_quoted)
 
-    @functools.wraps(build)
-    def build_index(dataset: Any, path: str) -> Any:
-        return build(dataset, shlex.quote(path))
 
-    FastaDataset._build_index = build_index
+def _build_index_quoted(build: Callable[..., Any], dataset: Any, path: str) -> Any:
+    return build(dataset, shlex.quote(path))

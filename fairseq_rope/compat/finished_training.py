@@ -5,10 +5,12 @@ one, or is started once more, makes one update more and overwrites its last chec
 fairseq 0.12.2 and main; can go when `fairseq_cli.train.main` compares before it calls `train`.
 """
 
-import functools
 import logging
 import sys
+from collections.abc import Callable
 from typing import Any
+
+from fairseq_rope.compat.wrapping import wrap
 
 logger = logging.getLogger(__name__)
 
@@ -17,21 +19,13 @@ def end_finished_trainings() -> None:
     """Let the running fairseq-train compare before each epoch; nothing in other commands."""
     for name in ("fairseq_cli.train", "__main__"):
         module = sys.modules.get(name)
-        train = getattr(module, "train", None)
-        if not hasattr(module, "validate_and_save") or hasattr(train, "ends_when_finished"):
-            continue
-        module.train = _ending(train)  # type: ignore[union-attr]
+        if hasattr(module, "validate_and_save"):  # as no other program has
+            wrap(module, "train", _train_or_end)
 
 
-def _ending(train: Any) -> Any:
-    @functools.wraps(train)
-    def train_or_end(cfg: Any, trainer: Any, *args: Any) -> tuple[list[float | None], bool]:
-        most, done = cfg.optimization.max_update, trainer.get_num_updates()
-        if not most or done < most:
-            result: tuple[list[float | None], bool] = train(cfg, trainer, *args)
-            return result
-        logger.info("nothing to train: %d updates are made, and --max-update is %d", done, most)
-        return [None], True
-
-    vars(train_or_end)["ends_when_finished"] = True
-    return train_or_end
+def _train_or_end(train: Callable[..., Any], cfg: Any, trainer: Any, *args: Any) -> Any:
+    most, done = cfg.optimization.max_update, trainer.get_num_updates()
+    if not most or done < most:
+        return train(cfg, trainer, *args)
+    logger.info("nothing to train: %d updates are made, and --max-update is %d", done, most)
+    return [None], True  # no validation losses, and the end

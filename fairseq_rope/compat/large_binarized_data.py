@@ -5,22 +5,20 @@ The sizes that it takes over from a worker's file are numpy's int32. Since numpy
 fairseq 0.12.2 and main; can go when `MMapIndexedDatasetBuilder.merge_file_` takes over Python's integers.
 """
 
-import functools
+from collections.abc import Callable
 from typing import Any
 
 from fairseq.data.indexed_dataset import MMapIndexedDatasetBuilder
 
+from fairseq_rope.compat.wrapping import wrap
+
 
 def count_bytes_without_limit() -> None:
     """Let data merged from workers' files have any size; for fairseq-preprocess with `--user-dir`."""
-    merge = MMapIndexedDatasetBuilder.merge_file_
-    if hasattr(merge, "__wrapped__"):
-        return
+    wrap(MMapIndexedDatasetBuilder, "merge_file_", _merge_with_python_integers)
 
-    @functools.wraps(merge)
-    def merge_file(builder: Any, another_file: str) -> None:
-        before = len(builder._sizes)
-        merge(builder, another_file)
-        builder._sizes[before:] = map(int, builder._sizes[before:])
 
-    MMapIndexedDatasetBuilder.merge_file_ = merge_file
+def _merge_with_python_integers(merge: Callable[..., None], builder: Any, another_file: str) -> None:
+    before = len(builder._sizes)
+    merge(builder, another_file)
+    builder._sizes[before:] = map(int, builder._sizes[before:])

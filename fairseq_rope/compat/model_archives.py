@@ -6,7 +6,6 @@ fairseq 0.12.2 and main; can go when Python 3.14 is the oldest supported, but fo
 """
 
 import bz2
-import functools
 import gzip
 import lzma
 import os
@@ -17,6 +16,8 @@ from pathlib import PurePosixPath
 from typing import IO, Any, cast
 
 from fairseq import file_utils
+
+from fairseq_rope.compat.wrapping import wrap
 
 # an archive is refused that unpacks to more than both; weights hardly shrink, and text not to a hundredth
 _ALWAYS_ALLOWED = 1 << 26
@@ -30,21 +31,17 @@ class UnsafeArchive(ValueError):
 
 def check_archives() -> None:
     """Let `file_utils.load_archive_file` look at the members of an archive first."""
-    load = file_utils.load_archive_file
-    if hasattr(load, "__wrapped__"):
-        return
+    wrap(file_utils, "load_archive_file", _load_checked)
 
-    @functools.wraps(load)
-    def load_checked(archive_file: str) -> Any:
-        try:
-            path = file_utils.cached_path(archive_file)
-        except OSError:
-            return load(archive_file)  # which says that there is no such file
-        if not os.path.isdir(path):
-            check_archive(path, suffix=os.path.splitext(archive_file)[1])
-        return load(archive_file)
 
-    file_utils.load_archive_file = load_checked
+def _load_checked(load: Callable[[str], Any], archive_file: str) -> Any:
+    try:
+        path = file_utils.cached_path(archive_file)
+    except OSError:
+        return load(archive_file)  # which says that there is no such file
+    if not os.path.isdir(path):
+        check_archive(path, suffix=os.path.splitext(archive_file)[1])
+    return load(archive_file)
 
 
 def check_archive(path: str, *, suffix: str) -> None:

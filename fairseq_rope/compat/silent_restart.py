@@ -5,33 +5,27 @@ the checkpoints of --save-dir. With an average as checkpoint_last.pt it goes on 
 fairseq: 0.12.2, fairseq-fixed 0.12.3.1 and the main branch. This file can go when fairseq itself refuses both.
 """
 
-import functools
 import os
+from collections.abc import Callable
 from typing import Any
 
 from fairseq import checkpoint_utils
 from fairseq.file_io import PathManager
 
+from fairseq_rope.compat.wrapping import wrap
 from fairseq_rope.tools.checkpoint_names import LAST, is_set_aside, training_files
-
-_MARK = "stops_silent_restarts"
 
 
 def stop_silent_restarts() -> None:
     """Let `checkpoint_utils.load_checkpoint`, with which every training starts, refuse to forget an earlier one."""
-    load = checkpoint_utils.load_checkpoint
-    if _MARK in vars(load):
-        return
+    wrap(checkpoint_utils, "load_checkpoint", _load_or_stop)
 
-    @functools.wraps(load)
-    def load_or_stop(cfg: Any, trainer: Any, **passthrough_args: Any) -> Any:
-        check_start(cfg, trainer.checkpoint_suffix)
-        loaded = load(cfg, trainer, **passthrough_args)
-        check_resume(cfg, trainer)
-        return loaded
 
-    vars(load_or_stop)[_MARK] = True
-    checkpoint_utils.load_checkpoint = load_or_stop
+def _load_or_stop(load: Callable[..., Any], cfg: Any, trainer: Any, **passthrough_args: Any) -> Any:
+    check_start(cfg, trainer.checkpoint_suffix)
+    loaded = load(cfg, trainer, **passthrough_args)
+    check_resume(cfg, trainer)
+    return loaded
 
 
 def check_start(cfg: Any, suffix: str) -> None:

@@ -5,14 +5,15 @@ weight, without a word. A zip file holds the CRC-32 of each tensor, but torch do
 fairseq 0.12.2 and main; can go when `torch.load` compares them. Reading the file once more takes about a second a GB.
 """
 
-import functools
 import zipfile
+from collections.abc import Callable
 from typing import Any
 
 from fairseq import checkpoint_utils
 from fairseq.file_io import PathManager
 
-_MARK = "verifies_checksums"
+from fairseq_rope.compat.wrapping import wrap
+
 _ZIP = b"PK\x03\x04"  # how torch tells it
 
 
@@ -22,18 +23,12 @@ class DamagedCheckpoint(ValueError):
 
 def verify_checkpoints() -> None:
     """Check what `checkpoint_utils.load_checkpoint_to_cpu` reads: all of fairseq's commands load by it."""
-    load = checkpoint_utils.load_checkpoint_to_cpu
-    if _MARK in vars(load):
-        return
+    wrap(checkpoint_utils, "load_checkpoint_to_cpu", _load_verified)
 
-    @functools.wraps(load)
-    def load_verified(path: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        verify(PathManager.get_local_path(path))
-        state: dict[str, Any] = load(path, *args, **kwargs)
-        return state
 
-    setattr(load_verified, _MARK, True)
-    checkpoint_utils.load_checkpoint_to_cpu = load_verified
+def _load_verified(load: Callable[..., dict[str, Any]], path: str, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    verify(PathManager.get_local_path(path))
+    return load(path, *args, **kwargs)
 
 
 def verify(path: str) -> None:
