@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from io import BufferedReader
 from pathlib import Path
 
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no more space, or no more is allowed
+
 
 class DataError(ValueError):
     """A bad input, told to the user as one line that names the option or the file and line, the rule and the value."""
@@ -58,7 +60,7 @@ def _stream_problem(error: Exception, closed: list[str]) -> str:
         return ""
     if error.errno == errno.EBADF and closed:
         return f"{' and '.join(closed)} closed"
-    return f"stdout cannot be written: {error.strerror}" if error.errno == errno.ENOSPC else ""
+    return f"stdout cannot be written: {error.strerror}" if error.errno in FULL else ""
 
 
 def _flush_stdout() -> None:

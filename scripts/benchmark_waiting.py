@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from benchmarks import data, setup
 from benchmarks.engines import Contender
@@ -64,11 +63,7 @@ def _prepared(args: Namespace, work: str, setting: str) -> Iterator[Callable[[],
     """Start a process under `setting`; give what measures it once, in tokens a second."""
     name, _, value = setting.partition("=")
     with contextlib.ExitStack() as stack:
-        with mock.patch.dict(os.environ):
-            for own in _WAITING:
-                os.environ.pop(own, None)
-            if setting != NONE:
-                os.environ[name] = value
+        with _environment({} if setting == NONE else {name: value}):
             if work == "ctranslate2":
                 contender = Contender(_options(args), limit=None, threads=args.threads)
                 stack.callback(contender.close)
@@ -86,6 +81,20 @@ def _prepared(args: Namespace, work: str, setting: str) -> Iterator[Callable[[],
             return repetition.tokens / repetition.seconds
 
         yield repeat
+
+
+@contextlib.contextmanager
+def _environment(settings: dict[str, str]) -> Iterator[None]:
+    """Start processes with these settings of waiting alone; the package has set its own for this process."""
+    before = dict(os.environ)
+    for name in _WAITING:
+        os.environ.pop(name, None)
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ from tests.trained import Trained, trained_model
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The folder of real corpora (Multi30k and others), which never enter the repository."""
     folder = Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data"))

@@ -20,5 +20,6 @@ def check_codes(path: Path) -> None:
         if number == 1 and line.startswith("#version:"):
             if line.strip() not in _VERSIONS:
                 raise ToolError(f"--bpe-codes {path}:1: must be one of {', '.join(_VERSIONS)}, but is {line[:40]!r}")
-        elif len(line.strip("\r\n ").split(" ")) != 2:
+        # a lone \r ends a line for subword_nmt
+        elif len(line.strip("\r\n ").split(" ")) != 2 or "\r" in line.rstrip("\r\n "):
             raise ToolError(f"--bpe-codes {path}:{number}: must be two pieces of a word, but is {line[:40]!r}")

@@ -52,9 +52,6 @@ def load_models(
     Raises:
         ToolError: see `load_ensemble`.
     """
-    if not suffix and shards == 1:
-        for path in paths:
-            load_checkpoint(Path(path))  # only for its checks, whose errors say what is wrong
     try:
         models, _ = checkpoint_utils.load_model_ensemble(
             list(paths), arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
@@ -62,6 +59,9 @@ def load_models(
     except UnsafeCheckpoint as error:
         raise ToolError(str(error)) from error
     except Exception as error:  # a wrong dictionary, an arch of another plugin, an old file: each raises its own
+        if not suffix and shards == 1:
+            for path in paths:
+                load_checkpoint(Path(path))  # only for its checks, whose errors say what is wrong with a file
         raise ToolError(f"--path {os.pathsep.join(paths)} does not fit DATA {data}: {brief(error)}") from error
     return list(models)
 

@@ -18,7 +18,7 @@ from omegaconf import MISSING
 from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.codes_file import check_codes
 from fairseq_rope.tools.data_folder import languages, refuse_colon
-from fairseq_rope.tools.detokenise import BPE_KINDS, join_bpe
+from fairseq_rope.tools.detokenise import BPE_KINDS
 from fairseq_rope.tools.engine_options import RuntimeOptions, add_engine_options, runtime_options
 from fairseq_rope.tools.recorded import check_recorded
 
@@ -133,10 +133,8 @@ def _check_options(args: argparse.Namespace) -> None:
         # type, not isinstance: a bool is no number
         if (type(value) is float and not math.isfinite(value)) or (type(value) is int and abs(value) > _MAX_INT):
             raise ToolError(f"--{name.replace('_', '-')} must be a number of up to {_MAX_INT}, but is {value}")
-    try:
-        join_bpe([""], args.post_process)
-    except NotImplementedError:
-        raise ToolError(f"--post-process must be one of {', '.join(BPE_KINDS)}, but is {args.post_process}") from None
+    if args.post_process not in (None, *BPE_KINDS):
+        raise ToolError(f"--post-process must be one of {', '.join(BPE_KINDS)}, but is {args.post_process}")
     if args.temperature <= 0:
         raise ToolError(f"--temperature must be above 0, but is {args.temperature}")
     shortest = int(2 * args.max_len_a + args.max_len_b)

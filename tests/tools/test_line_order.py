@@ -1,6 +1,5 @@
 """Lines out of order are found when the words say so, and never in what a system, good or bad, wrote in order."""
 
-import os
 import random
 from collections.abc import Callable
 from itertools import pairwise
@@ -13,7 +12,6 @@ from fairseq_rope.tools.generate_log import parse_generate_log
 from fairseq_rope.tools.line_order import Misplaced, line_order
 from fairseq_rope.tools.textfile import read_lines
 from tests.tools.corpora import sentences, system
-from tests.trained import ROOT
 
 REFS = sentences(200, seed=1)
 GOOD = system(REFS, errors=0.3, seed=2)
@@ -206,12 +204,9 @@ REAL = {
 
 
 @pytest.fixture(scope="module", params=REAL.values(), ids=REAL)
-def real(request: pytest.FixtureRequest) -> tuple[list[str], list[str]]:
+def real(request: pytest.FixtureRequest, data_dir: Path) -> tuple[list[str], list[str]]:
     """A thousand translations with about 30 BLEU, and their references; for paraphrases neighbours in the alphabet."""
-    folder = Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data"))
-    if not folder.is_dir():
-        pytest.skip(f"no real corpora at {folder}")
-    lines = read(folder / request.param)
+    lines = read(data_dir / request.param)
     refs = (sorted(lines, key=str.lower)[80_000:] if "train" in request.param else lines)[:1000]
     return system(refs, errors=0.25, seed=9), refs
 
