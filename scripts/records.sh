@@ -56,6 +56,14 @@ given_text() {
   done
 }
 
+# take_offered: copy what is offered to where it belongs in $WORK.
+take_offered() {
+  local name
+  for name in "${!OFFERED[@]}"; do
+    step "$WORK/$name" plain "${OFFERED[$name]}"
+  done
+}
+
 # forget_changed: remove copies that are not what is offered. Nothing was made of them, or the records had differed.
 forget_changed() {
   local name

@@ -80,10 +80,7 @@ option_of() { # SET
 
 # take_files: into $WORK/raw.
 take_files() {
-  local name
-  for name in "${!OFFERED[@]}"; do
-    step "$WORK/$name" plain "${OFFERED[$name]}"
-  done
+  take_offered
   printf '%s\n' "${TEST_SETS[@]}" >"$WORK/test-sets.part"
   mv -- "$WORK/test-sets.part" "$WORK/test-sets"
 }

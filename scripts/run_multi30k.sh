@@ -21,7 +21,7 @@ source "$ROOT/data-prep/prepare.sh"
 # shellcheck source=scripts/experiment.sh
 source "$ROOT/scripts/experiment.sh"
 
-# offer_prepared, take_prepared: text in BPE, which goes where prepare_text would write it.
+# offer_prepared: text in BPE, which goes where prepare_text would write it.
 offer_prepared() {
   local lang pair file
   for pair in train:train valid:valid test.2016:test; do
@@ -33,20 +33,13 @@ offer_prepared() {
   done
 }
 
-take_prepared() {
-  local name
-  for name in "${!OFFERED[@]}"; do
-    step "$WORK/$name" plain "${OFFERED[$name]}"
-  done
-}
-
 CONF=multi30k fetch=fetch_multi30k
 source_conf "$CONF"
 [[ ${BASELINE:-0} != 1 ]] || MODELS=sinusoidal
 WORK=${WORK:-$ROOT/runs/multi30k${PREPARED:+-prepared}}
 check_options "${ALL_STAGES[@]}"
 if [[ -n ${PREPARED:-} ]]; then
-  fetch=take_prepared
+  fetch=take_offered
   prepare_text() { :; }
   offer_prepared
 else

@@ -5,8 +5,15 @@ from pathlib import Path
 import pytest
 
 from tests.recipes.shell import Shell
+from tests.recipes.stubs import Stubs
 
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def stubs(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
+    """A place in which whole recipes run without torch."""
+    return Stubs(tmp_path_factory.mktemp("stubs") / "place")

@@ -16,11 +16,6 @@ from tests.recipes.stubs import Stubs
 
 
 @pytest.fixture(scope="module")
-def stubs(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
-    return Stubs(tmp_path_factory.mktemp("stubs") / "place")
-
-
-@pytest.fixture(scope="module")
 def prepared(stubs: Stubs) -> Path:
     work = stubs.folder / "prepared"
     done = stubs.run(work, *stubs.command("fetch", "prepare"))

@@ -13,11 +13,6 @@ HOSTILE = "w ö'\"*[x](;&|<>`#%{}~!"
 
 
 @pytest.fixture(scope="module")
-def stubs(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
-    return Stubs(tmp_path_factory.mktemp("stubs") / "place")
-
-
-@pytest.fixture(scope="module")
 def finished(stubs: Stubs) -> Path:
     """A work folder with a name that shells hate, in which the whole recipe has run."""
     work = stubs.folder / HOSTILE
