@@ -1,6 +1,7 @@
 """textio: lines of UTF-8 and their errors, files that are complete or not there, programs that end in one line."""
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -155,7 +156,7 @@ def test_a_stream_that_is_closed_or_full_is_named(
 ) -> None:
     (tmp_path / "text").write_text("Haus.\n")
     (tmp_path / "latin1").write_bytes(b"\xe4\n")
-    program = f"{sys.executable} {ROOT}/data-prep/tokenise.py --lang de"
+    program = shlex.join([sys.executable, f"{ROOT}/data-prep/tokenise.py", "--lang", "de"])
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     done = subprocess.run(
         f"{program} {streams}",

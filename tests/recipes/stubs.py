@@ -1,6 +1,7 @@
 """Recipes in seconds: shell and data-prep are real, programs that need torch are stubs that record their arguments."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -59,7 +60,7 @@ class Stubs:
         self.bin.mkdir(parents=True)
         for name, text in STUBS.items():
             path = self.bin / name
-            path.write_text(text.format(bash=shutil.which("bash"), python=sys.executable))
+            path.write_text(text.format(bash=shutil.which("bash"), python=shlex.quote(sys.executable)))
             path.chmod(0o755)
         # hostile, but a path
         self.text = folder / "a 'text'\n-ö"

@@ -216,8 +216,10 @@ def test_a_full_disk_changes_nothing(tmp_path: Path):
     put(tmp_path / "checkpoint1.pt", 20)
     cut(put(tmp_path / LAST, 20))
     before = names(tmp_path), digests(tmp_path)
-    limited = f"ulimit -f 20; exec {sys.executable} -m fairseq_rope.tools.repair {tmp_path}"
-    done = subprocess.run(["bash", "-c", limited], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "fairseq_rope.tools.repair", str(tmp_path)]
+    done = subprocess.run(
+        ["bash", "-c", 'ulimit -f 20; exec "$@"', "limited", *command], capture_output=True, text=True, check=False
+    )
     assert done.stderr.splitlines()[-1] == f"repair: error: cannot write {tmp_path / LAST}: File too large"
     assert done.returncode == 1
     assert (names(tmp_path), digests(tmp_path)) == before
