@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shlex
 import shutil
 from collections.abc import Callable
 from copy import deepcopy
@@ -27,32 +28,30 @@ class Runs:
         return os.system, ("touch ran",)
 
 
+_SIZES = (
+    "--encoder-layers 2 --decoder-layers 2 --encoder-embed-dim 32 --decoder-embed-dim 32 "
+    "--encoder-attention-heads 2 --decoder-attention-heads 2"
+)
+
+
 def make(folder: Path) -> dict[str, str]:
-    """Make all files in `folder`; name -> path or options, for the table's commands."""
+    """Make all files in `folder`; name -> path or options, as a shell takes them, for the table's commands."""
     folder.mkdir()
     good = trained_model(_made(folder / "trained"))
     exported = folder / "exported"
     model = ("--path", str(good.checkpoint), "--data", str(good.data))
     call("fairseq_rope.export.ctranslate2", *model, "--output", str(exported))
-    options = "--bpe subword_nmt --tokenizer moses --cpu"
-    names = {
-        "data": str(good.data),
-        "model": str(good.checkpoint),
-        "codes": str(good.codes),
-        "translate": f"{good.data} --path {good.checkpoint} --bpe-codes {good.codes} {options}",
-        "exported": str(exported),
-        "plugin": str(ROOT / "fairseq_rope"),
-        "sizes": "--encoder-layers 2 --decoder-layers 2 --encoder-embed-dim 32 --decoder-embed-dim 32 "
-        "--encoder-attention-heads 2 --decoder-attention-heads 2",
-    }
-    names["train"] = (
-        f"{good.data} --cpu --user-dir {ROOT / 'fairseq_rope'} --arch transformer_rope_tiny --optimizer adam --lr 1e-3 "
-        f"--max-tokens 1000 --max-update 2 --save-dir save --num-workers 0 {names['sizes']}"
-    )
+    paths = {"data": good.data, "model": good.checkpoint, "codes": good.codes, "exported": exported}
+    paths["plugin"] = ROOT / "fairseq_rope"
     for make_some in (_checkpoints, _data, _models, _texts, _work_folders):
-        made = make_some(folder, good, exported)
-        names |= {path.name: str(path) for path in made}
-    return names
+        paths |= {path.name: path for path in make_some(folder, good, exported)}
+    names = {name: shlex.quote(str(path)) for name, path in paths.items()}
+    return names | {
+        "translate": f"{names['data']} --path {names['model']} --bpe-codes {names['codes']} --bpe subword_nmt "
+        "--tokenizer moses --cpu",
+        "train": f"{names['data']} --cpu --user-dir {names['plugin']} --arch transformer_rope_tiny --optimizer adam "
+        f"--lr 1e-3 --max-tokens 1000 --max-update 2 --save-dir save --num-workers 0 {_SIZES}",
+    }
 
 
 def _made(folder: Path) -> Path:

@@ -127,8 +127,8 @@ def python(bad: Bad, files: dict[str, str], folder: Path, servers: "SimpleQueue[
     if bad.command.endswith(".py"):
         module = str(script(bad.command))
     if re.search("[<>]", bad.arguments):
-        line = " ".join([shlex.quote(sys.executable), "-m" * (not module.endswith(".py")), module, filled(bad, files)])
-        return bash(["-c", f"exec {line}"], folder)
+        program = shlex.join([sys.executable, *(["-m"] if "/" not in module else []), module])
+        return bash(["-c", f"exec {program} {filled(bad, files)}"], folder)
     server = servers.get()
     try:
         return server.call(module, shlex.split(filled(bad, files)), cwd=folder, timeout=60)
