@@ -23,19 +23,21 @@ setup(
         "Topic :: Scientific/Engineering :: Artificial Intelligence",
     ],
     python_requires=">=3.10,<3.14",
-    packages=find_packages(include=["fairseq_rope", "fairseq_rope.*"]),
+    packages=find_packages(include=["fairseq_rope", "fairseq_rope.*"]) + find_packages("data-prep"),
+    package_dir={"fairseq_rope_data": "data-prep/fairseq_rope_data"},
+    package_data={"fairseq_rope_data.grammar": ["*.tsv"]},
     install_requires=[
         # Both give the module `fairseq`: the release imports only on Python <= 3.10, the other is its main branch.
         'fairseq==0.12.2; python_version < "3.11"',
         'fairseq-fixed==0.12.3.1; python_version >= "3.11"',
         "torch>=2.6",
         "numpy",
-        "py3langid",  # data-prep/check_corpus.py
+        "py3langid",  # fairseq_rope_data.check_corpus
         "regex",
         "sacrebleu",
         "sacremoses",
         "subword-nmt",
-        "tokenizers",  # data-prep/learn_bpe.py
+        "tokenizers",  # fairseq_rope_data.learn_bpe
         "sentencepiece",
         "tensorboardX",  # fairseq's --tensorboard-logdir; without it fairseq's import prints that it is missing
         "tqdm",

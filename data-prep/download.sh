@@ -85,5 +85,5 @@ unpack() {
 
 # tar_archive ARCHIVE [MEMBER...]: print a member, or what is wrong with the archive.
 tar_archive() {
-  python "$ROOT/data-prep/tar_archive.py" "$@"
+  python -m fairseq_rope_data.tar_archive "$@"
 }

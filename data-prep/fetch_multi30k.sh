@@ -46,7 +46,7 @@ checked_text() {
       die "cannot fetch $MULTI30K_URL/$name.gz; with no network, put the files into a folder and name it with MULTI30K_DIR"
   fi
   if [[ $file == *.gz ]]; then
-    python "$ROOT/data-prep/gunzip.py" "$file" >"$text"
+    python -m fairseq_rope_data.gunzip "$file" >"$text"
   else
     cp -- "$file" "$text"
   fi

@@ -63,7 +63,7 @@ take_set() {
   [[ -s $out.en && -s $out.de ]] || file=$(wmt14_archive "$path")
   for lang in en de; do
     step "$out.$lang.member" unpack "${file:-}" "$plain.$lang" "$sgm-$side.$lang.sgm"
-    step "$out.$lang" python "$ROOT/data-prep/sgm.py" "$out.$lang.member"
+    step "$out.$lang" python -m fairseq_rope_data.sgm "$out.$lang.member"
     known_lines "$out.$lang" "$lines" "${path##*/}"
     side=ref
   done

@@ -54,11 +54,11 @@ compare_prepared() {
   [[ ! -s $WORK/text/settings ]] || compare_record "$WORK/text" "$WORK/text/settings" "$(text_record)"
   [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
   # binarized data has no checksum of its own: with a bit changed it is another text
-  [[ ! -d $WORK/data-bin || ! -s $WORK/manifest.json ]] || python "$ROOT/data-prep/check_manifest.py" "$WORK" data-bin
+  [[ ! -d $WORK/data-bin || ! -s $WORK/manifest.json ]] || python -m fairseq_rope_data.check_manifest "$WORK" data-bin
 }
 
 check_corpus() { # SET PREFIX
-  python "$ROOT/data-prep/check_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "$2" >&2
+  python -m fairseq_rope_data.check_corpus --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "$2" >&2
   given_text "$1"
 }
 
@@ -68,24 +68,24 @@ tokenise() { # SET LANG FILE
   # a reference stays as it is: scores on normalised ones are not those of other people
   [[ $NORMALISE == 0 || ($2 == "$TARGET_LANG" && $1 != train && $1 != valid) ]] || options+=(--normalise)
   [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
-  python "$ROOT/data-prep/tokenise.py" "${options[@]}" "$3"
+  python -m fairseq_rope_data.tokenize "${options[@]}" "$3"
 }
 
 learn_bpe() { # FILE...: merges of all files together
   if [[ $BPE == sentencepiece ]]; then
-    python "$ROOT/data-prep/sentencepiece_bpe.py" learn --pieces "$BPE_MERGES" --model "$WORK/text/learnt.part" "$@"
+    python -m fairseq_rope_data.sentencepiece_bpe learn --pieces "$BPE_MERGES" --model "$WORK/text/learnt.part" "$@"
     cat -- "$WORK/text/learnt.part"
     rm -- "$WORK/text/learnt.part"
   else
-    RAYON_NUM_THREADS=$JOBS python "$ROOT/data-prep/learn_bpe.py" --merges "$BPE_MERGES" "$@"
+    RAYON_NUM_THREADS=$JOBS python -m fairseq_rope_data.learn_bpe --merges "$BPE_MERGES" "$@"
   fi
 }
 
 apply_bpe() { # MODEL FILE
   if [[ $BPE == sentencepiece ]]; then
-    python "$ROOT/data-prep/sentencepiece_bpe.py" apply --model "$1" --jobs "$JOBS" "$2"
+    python -m fairseq_rope_data.sentencepiece_bpe apply --model "$1" --jobs "$JOBS" "$2"
   else
-    python "$ROOT/data-prep/apply_bpe.py" --codes "$1" --jobs "$JOBS" "$2"
+    python -m fairseq_rope_data.apply_bpe --codes "$1" --jobs "$JOBS" "$2"
   fi
 }
 
@@ -100,7 +100,7 @@ clean_train() {
     return
   fi
   log "make $2.$SOURCE_LANG and $2.$TARGET_LANG: clean ${*:3}"
-  python "$ROOT/data-prep/clean_corpus.py" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "${@:3}" "$1" "$2" >&2
+  python -m fairseq_rope_data.clean_corpus --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "${@:3}" "$1" "$2" >&2
 }
 
 # prepare_text: $WORK/raw -> $WORK/text.
@@ -189,5 +189,5 @@ manifest() {
     settings+=("$name=${value[*]}")
   done
   log "make $WORK/manifest.json"
-  python "$ROOT/data-prep/manifest.py" "$WORK" "${settings[@]}"
+  python -m fairseq_rope_data.manifest "$WORK" "${settings[@]}"
 }

@@ -33,7 +33,7 @@ test_lines() { # ARCHIVE LANG
   local talk
   for talk in "${TALKS[@]}"; do
     unpack "$1" "de-en/IWSLT14.TED.$talk.de-en.$2.xml" "de-en/IWSLT14.TEDX.$talk.de-en.$2.xml" >"$WORK/raw/talk"
-    python "$ROOT/data-prep/sgm.py" "$WORK/raw/talk"
+    python -m fairseq_rope_data.sgm "$WORK/raw/talk"
   done
   rm -- "$WORK/raw/talk"
 }

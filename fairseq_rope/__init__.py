@@ -1,5 +1,12 @@
 """Rotary position embedding for fairseq's Transformer; what `--user-dir fairseq_rope` imports."""
 
+import importlib.util
+import sys
+from pathlib import Path
+
+if importlib.util.find_spec("fairseq_rope_data") is None:  # a clone that is not installed has it beside the package
+    sys.path.append(str(Path(__file__).resolve().parents[1] / "data-prep"))
+
 from fairseq_rope.compat.openmp import spin_briefly
 
 spin_briefly()  # before torch is imported

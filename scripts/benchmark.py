@@ -27,16 +27,15 @@ from benchmarks import options, report
 from benchmarks.compare import compare
 from benchmarks.environment import environment
 from benchmarks.plan import UNSUPPORTED, Setting, settings
-
-from fairseq_rope.tools import _common
-from fairseq_rope.tools._common import ToolError, complete_file
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_file
 
 
 def main() -> None:
     """Read the options, measure, write JSON as it grows, print the tables.
 
     Raises:
-        ToolError: an option or a file breaks its rule, or a measurement failed for another reason than memory.
+        UserError: an option or a file breaks its rule, or a measurement failed for another reason than memory.
     """
     start = time.monotonic()
     args = options.read(__doc__ or "")
@@ -69,7 +68,7 @@ def main() -> None:
     for line in result["left_out"]:
         print(f"left out: {line}")
     if any(report.failed(row) for row in result["rows"]):
-        raise ToolError("a measurement failed for another reason than memory; its own words stand above")
+        raise UserError("a measurement failed for another reason than memory; its own words stand above")
 
 
 def _write(output: Path | None, result: dict[str, Any]) -> None:
@@ -86,4 +85,4 @@ def _measure(setting: Setting, args: argparse.Namespace, gpu: str | None) -> rep
 
 
 if __name__ == "__main__":
-    _common.run("benchmark", main)
+    run("benchmark", main)

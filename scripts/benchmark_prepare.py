@@ -31,8 +31,8 @@ CORES = (2, 16)
 
 
 def program(name: str, *arguments: object) -> list[str]:
-    """Return the command line of a program of data-prep."""
-    return [sys.executable, str(ROOT / "data-prep" / name), *map(str, arguments)]
+    """Return the command line of a program of fairseq_rope_data."""
+    return [sys.executable, "-m", f"fairseq_rope_data.{name}", *map(str, arguments)]
 
 
 def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Measurement]]:
@@ -40,15 +40,15 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
     sides = ("--source-lang", "en", "--target-lang", "de")
 
     def tokenise(lang: str) -> Measurement:
-        command = program("tokenise.py", "--lang", lang, "--normalise", "--jobs", jobs, folder / f"raw.{lang}")
+        command = program("tokenize", "--lang", lang, "--normalise", "--jobs", jobs, folder / f"raw.{lang}")
         return measure(command, stdout=folder / f"tok.{lang}")
 
     def learn() -> Measurement:
-        command = program("learn_bpe.py", "--merges", merges, folder / "tok.en", folder / "tok.de")
+        command = program("learn_bpe", "--merges", merges, folder / "tok.en", folder / "tok.de")
         return measure(command, stdout=folder / "codes")
 
     def apply(lang: str) -> Measurement:
-        command = program("apply_bpe.py", "--codes", folder / "codes", "--jobs", jobs, folder / f"tok.{lang}")
+        command = program("apply_bpe", "--codes", folder / "codes", "--jobs", jobs, folder / f"tok.{lang}")
         return measure(command, stdout=folder / f"bpe.{lang}")
 
     def binarise() -> Measurement:
@@ -60,11 +60,11 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
         return measure(command)
 
     return {
-        "check": lambda: measure(program("check_corpus.py", *sides, folder / "raw")),
+        "check": lambda: measure(program("check_corpus", *sides, folder / "raw")),
         "tokenise": lambda: tokenise("en") + tokenise("de"),
         "learn BPE": learn,
         "apply BPE": lambda: apply("en") + apply("de"),
-        "clean": lambda: measure(program("clean_corpus.py", *sides, folder / "bpe", folder / "clean")),
+        "clean": lambda: measure(program("clean_corpus", *sides, folder / "bpe", folder / "clean")),
         "binarise": binarise,
     }
 

@@ -33,9 +33,9 @@ from benchmarks.environment import environment
 from benchmarks.options import positive
 from benchmarks.spec import Spec
 from benchmarks.worker import Worker
-
 from fairseq_rope.export.ctranslate2 import export_checkpoint
-from fairseq_rope.tools._common import ToolError, complete_file, run
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_file
 
 WORKS = ("train", "generate", "ctranslate2")
 NONE = "none"
@@ -178,9 +178,9 @@ def _read() -> Namespace:
     args = parser.parse_args()
     args.works = args.works or list(WORKS)
     if unknown := set(args.works) - set(WORKS):
-        raise ToolError(f"WORK must be one of {', '.join(WORKS)}, but is {', '.join(sorted(unknown))}")
+        raise UserError(f"WORK must be one of {', '.join(WORKS)}, but is {', '.join(sorted(unknown))}")
     if bad := [setting for setting in args.settings if setting != NONE and "=" not in setting]:
-        raise ToolError(f"--settings must be NAME=VALUE or {NONE}, but is {bad[0]}")
+        raise UserError(f"--settings must be NAME=VALUE or {NONE}, but is {bad[0]}")
     args.work.mkdir(parents=True, exist_ok=True)
     args.work = args.work.resolve()
     return args
@@ -190,7 +190,7 @@ def main() -> None:
     """Read the options, measure, print the table.
 
     Raises:
-        ToolError: an option breaks its rule.
+        UserError: an option breaks its rule.
     """
     args = _read()
     logging.disable(logging.INFO)  # of fairseq

@@ -25,14 +25,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from benchmarks.engines import Contender, Found
 
+from benchmarks.engines import Contender, Found
+from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.export.spec import RUNTIME_LAYOUT
 from fairseq_rope.export.writing import write_model
 from fairseq_rope.modules.rotary import LAYOUTS
-from fairseq_rope.tools._common import complete_file, run, silence_libraries
 from fairseq_rope.tools.model_folder import QUANTIZATIONS
 from fairseq_rope.tools.translator import Translator
+from fairseq_rope_data.errors import run
+from fairseq_rope_data.files import complete_file
 
 Row = dict[str, Any]
 STOCK = "fairseq, --stock"

@@ -61,7 +61,7 @@ source_conf() {
 
 # plain FILE: print FILE, or FILE.gz unpacked.
 plain() {
-  if [[ -f $1 ]]; then cat -- "$1"; else python "$ROOT/data-prep/gunzip.py" "$1.gz"; fi
+  if [[ -f $1 ]]; then cat -- "$1"; else python -m fairseq_rope_data.gunzip "$1.gz"; fi
 }
 
 # shellcheck source=scripts/env.sh

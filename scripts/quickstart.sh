@@ -25,7 +25,7 @@ make_corpus() {
     return
   fi
   rm -rf -- "$WORK/raw.part"
-  python "$ROOT/data-prep/make_grammar_corpus.py" "$WORK/raw.part" >&2
+  python -m fairseq_rope_data.grammar "$WORK/raw.part" >&2
   mv -- "$WORK/raw.part" "$WORK/raw"
 }
 

@@ -16,7 +16,7 @@ VERSIONS=""
 # read_given: fill GIVEN with what is offered, or else lies in $WORK.
 read_given() {
   local set lang name key names=() files=() facts i
-  VERSIONS=$(python "$ROOT/data-prep/fingerprint.py" --versions)
+  VERSIONS=$(python -m fairseq_rope_data.fingerprint --versions)
   for set in $(sets); do
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
       key=$set.$lang
@@ -32,7 +32,7 @@ read_given() {
     done
   done
   ((${#files[@]})) || return 0
-  facts=$(python "$ROOT/data-prep/fingerprint.py" -- "${files[@]}")
+  facts=$(python -m fairseq_rope_data.fingerprint -- "${files[@]}")
   mapfile -t facts <<<"$facts"
   for key in "${!GIVEN[@]}"; do
     i=${GIVEN[$key]}

@@ -22,13 +22,15 @@ from fairseq.models import ARCH_MODEL_REGISTRY
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
 from fairseq_rope import TransformerRopeModel
-from fairseq_rope.tools._common import ToolError, complete_folder, run, silence_libraries
+from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.tools.checkpoints import Checkpoint, load_checkpoint
 from fairseq_rope.tools.data_folder import languages
 from fairseq_rope.tools.ensemble import brief, load_models
 from fairseq_rope.tools.model_folder import QUANTIZATIONS, write_checksums
 from fairseq_rope.tools.recorded import check_recorded
 from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_folder
 
 
 def export_checkpoint(
@@ -53,7 +55,7 @@ def export_checkpoint(
         copy_files: put beside the model under their own names.
 
     Raises:
-        ToolError: a bad checkpoint or one that is not rotary, dictionaries that don't fit it, an option that the
+        UserError: a bad checkpoint or one that is not rotary, dictionaries that don't fit it, an option that the
             runtime cannot express, an output that exists, or a missing package.
     """
     require_ctranslate2()
@@ -62,16 +64,16 @@ def export_checkpoint(
 
     for file in copy_files:
         if "\n" in file.name:
-            raise ToolError(f"--copy-files {file}: a name must be one line")
+            raise UserError(f"--copy-files {file}: a name must be one line")
         if not file.is_file():
-            raise ToolError(f"--copy-files {file}: {'it is a folder' if file.is_dir() else 'there is no such file'}")
+            raise UserError(f"--copy-files {file}: {'it is a folder' if file.is_dir() else 'there is no such file'}")
         check_recorded(file)
     with complete_folder(output) as folder:
         task, model = _load(path, data, source_lang, target_lang)
         write_model(folder, task, model, quantization=quantization)
         for file in copy_files:
             if (folder / file.name).exists():
-                raise ToolError(f"--copy-files {file}: the model folder has a file {file.name} of its own")
+                raise UserError(f"--copy-files {file}: the model folder has a file {file.name} of its own")
             shutil.copyfile(file, folder / file.name)
         write_checksums(folder)
 
@@ -83,17 +85,17 @@ def _load(
     trained = _options(load_checkpoint(path))
     arch = getattr(trained, "arch", None) or getattr(trained, "_name", None)
     if not issubclass(ARCH_MODEL_REGISTRY.get(arch, object), TransformerRopeModel):
-        raise ToolError(
+        raise UserError(
             f"--path {path}: only rotary models, transformer_rope..., can be exported, but its arch is {arch}"
         )
     task_name = getattr(trained, "task", None)
     if task_name != "translation":
-        raise ToolError(f"--path {path}: only models of --task translation can be exported, not of {task_name}")
+        raise UserError(f"--path {path}: only models of --task translation can be exported, not of {task_name}")
     source, target = languages(data, source_lang or trained.source_lang, target_lang or trained.target_lang)
     try:
         task = TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
     except Exception as error:  # a damaged dictionary has errors of its own
-        raise ToolError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
+        raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
     (model,) = load_models([str(path)], task=task, data=str(data))
     return task, model
 
@@ -131,7 +133,7 @@ def main() -> None:
     args = parser.parse_args()
     silence_libraries()
     if len(utils.split_paths(args.path)) > 1 and not Path(args.path).exists():
-        raise ToolError(f"--path must be one checkpoint, because the runtime has no ensembles, but is {args.path}")
+        raise UserError(f"--path must be one checkpoint, because the runtime has no ensembles, but is {args.path}")
     export_checkpoint(
         Path(args.path),
         args.data,
@@ -145,7 +147,7 @@ def main() -> None:
     package = require_ctranslate2()
     try:
         check_compute_type(package, args.quantization, device_of(package), named="--quantization")
-    except ToolError as note:
+    except UserError as note:
         print(f"export.ctranslate2: note: {note}", file=sys.stderr)
 
 

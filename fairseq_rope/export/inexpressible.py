@@ -9,7 +9,7 @@ import torch
 from fairseq_rope.export.spec import ACTIVATIONS
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope.modules.rotary import power_frequencies
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 # option of fairseq's transformer -> why the runtime cannot do it
 _OPTIONS = {
@@ -32,7 +32,7 @@ def refuse_inexpressible(model: TransformerRopeModel) -> None:
     """Pass a model that CTranslate2 computes exactly.
 
     Raises:
-        ToolError: an option or a weight that the runtime cannot express; the text names it.
+        UserError: an option or a weight that the runtime cannot express; the text names it.
     """
     for option, reason in _OPTIONS.items():
         if getattr(model.args, option, None):
@@ -46,7 +46,7 @@ def refuse_inexpressible(model: TransformerRopeModel) -> None:
         _refuse_frequencies(stack.rotary, model.cfg.rope_base)
     unknown = [name for name in model.state_dict() if not _WEIGHT.fullmatch(name)]
     if unknown:
-        raise ToolError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
+        raise UserError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
 
 
 def _refuse_frequencies(rotary: Any, base: float) -> None:
@@ -56,10 +56,10 @@ def _refuse_frequencies(rotary: Any, base: float) -> None:
     if not 0 < stored < np.inf:
         raise _refusal(f"rope_base {base}", "it keeps the base in float32")
     if not torch.equal(rotary.theta, power_frequencies(rotary.rotary_dim, base=base)):
-        raise ToolError(
+        raise UserError(
             "the model cannot be exported to CTranslate2: its frequencies are not those of --rope-base alone"
         )
 
 
-def _refusal(option: str, reason: str) -> ToolError:
-    return ToolError(f"--{option.replace('_', '-')} cannot be exported to CTranslate2: {reason}")
+def _refusal(option: str, reason: str) -> UserError:
+    return UserError(f"--{option.replace('_', '-')} cannot be exported to CTranslate2: {reason}")

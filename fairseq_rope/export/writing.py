@@ -35,7 +35,7 @@ def write_model(
         layout: see `transformer_model_spec`.
 
     Raises:
-        ToolError: see `refuse_inexpressible`.
+        UserError: see `refuse_inexpressible`.
     """
     refuse_inexpressible(model)
     source, target = task.source_dictionary, task.target_dictionary

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import torch
 
-from fairseq_rope.tools._common import ToolError, complete_file, run
 from fairseq_rope.tools.checkpoints import Checkpoint, last_epoch_checkpoints, last_update_checkpoints, load_checkpoint
 from fairseq_rope.tools.running_mean import RunningMean
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_file
 
 # what only a training goes on from; the EMA is a second model, which would be that of one checkpoint
 _OPTIMIZER_STATE = "last_optimizer_state"
@@ -25,10 +26,10 @@ def average_checkpoints(paths: Sequence[Path]) -> Checkpoint:
     """Average the models in `paths` and print a table of them; all else comes from the first.
 
     Raises:
-        ToolError: no path; a file that `load_checkpoint` refuses; models that `RunningMean` refuses.
+        UserError: no path; a file that `load_checkpoint` refuses; models that `RunningMean` refuses.
     """
     if not paths:
-        raise ToolError("--inputs must name at least one checkpoint")
+        raise UserError("--inputs must name at least one checkpoint")
     mean = RunningMean()
     result: Checkpoint = {}
     print(f"{'epoch':>6} {'updates':>8} {'valid loss':>10}  file")
@@ -72,20 +73,20 @@ def write_average(paths: Sequence[Path], output: Path) -> None:
     """Average `paths` into the file `output`, which is complete or not there.
 
     Raises:
-        ToolError: see `average_checkpoints`; or `output` is one of `paths`, a folder, or cannot be written.
+        UserError: see `average_checkpoints`; or `output` is one of `paths`, a folder, or cannot be written.
     """
     if output.is_dir():
-        raise ToolError(f"--output must be a file, but {output} is a folder")
+        raise UserError(f"--output must be a file, but {output} is a folder")
     for path in paths:
         if path.exists() and output.exists() and path.samefile(output):
-            raise ToolError(f"--output must not be an input, but {output} is {path}")
+            raise UserError(f"--output must not be an input, but {output} is {path}")
     with complete_file(output) as part:
         part.touch()  # an unwritable folder is told now, not after minutes of work
         state = average_checkpoints(paths)
         try:
             torch.save(state, part)
         except RuntimeError as error:  # torch's text for a full disk doesn't say so
-            raise ToolError(f"cannot write {output}: is the disk full? ({str(error).splitlines()[0]})") from error
+            raise UserError(f"cannot write {output}: is the disk full? ({str(error).splitlines()[0]})") from error
     model = state["model"]
     types = ", ".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in model.values()}))
     numbers = sum(tensor.numel() for tensor in {id(tensor): tensor for tensor in model.values()}.values())
@@ -96,20 +97,20 @@ def choose_inputs(args: argparse.Namespace) -> list[Path]:
     """Turn --inputs and the --num options into the files to average, the newest first for --num.
 
     Raises:
-        ToolError: several folders, a folder without a --num option, too few checkpoints, a bound without --num.
+        UserError: several folders, a folder without a --num option, too few checkpoints, a bound without --num.
     """
     by_epoch, by_update = args.num_epoch_checkpoints, args.num_update_checkpoints
     if by_epoch is not None and by_update is not None:
-        raise ToolError("--num-epoch-checkpoints and --num-update-checkpoints exclude each other, but both are given")
+        raise UserError("--num-epoch-checkpoints and --num-update-checkpoints exclude each other, but both are given")
     if by_epoch is None and by_update is None:
         if args.checkpoint_upper_bound is not None:
-            raise ToolError("--checkpoint-upper-bound needs --num-epoch-checkpoints or --num-update-checkpoints")
+            raise UserError("--checkpoint-upper-bound needs --num-epoch-checkpoints or --num-update-checkpoints")
         for path in args.inputs:
             if path.is_dir():
-                raise ToolError(f"--inputs has the folder {path}: say how many with --num-epoch-checkpoints N")
+                raise UserError(f"--inputs has the folder {path}: say how many with --num-epoch-checkpoints N")
         return list(args.inputs)
     if len(args.inputs) != 1:
-        raise ToolError(f"--inputs must be one folder with a --num option, but {len(args.inputs)} are given")
+        raise UserError(f"--inputs must be one folder with a --num option, but {len(args.inputs)} are given")
     if by_epoch is not None:
         return last_epoch_checkpoints(args.inputs[0], by_epoch, upper_bound=args.checkpoint_upper_bound)
     return last_update_checkpoints(args.inputs[0], by_update, upper_bound=args.checkpoint_upper_bound)

@@ -20,7 +20,7 @@ def examine(path: Path) -> Health:
 
     Raises:
         OSError: it cannot be read, which says nothing about what is in it.
-        ToolError: it is whole, but not a checkpoint, or one that wants to run something.
+        UserError: it is whole, but not a checkpoint, or one that wants to run something.
     """
     try:
         return Health(path, updates=resumable_updates(load_checkpoint(path)))

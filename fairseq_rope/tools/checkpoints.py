@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 # the names that fairseq's save_checkpoint gives; the last group is what the files are sorted by
 _EPOCH_NAME = re.compile(r"checkpoint(\d+)\.pt")
@@ -29,7 +29,7 @@ def last_update_checkpoints(folder: Path, count: int, *, upper_bound: int | None
     return _last(folder, count, _UPDATE_NAME, kind="update", upper_bound=upper_bound)
 
 
-class DamagedCheckpointError(ToolError):
+class DamagedCheckpointError(UserError):
     """A checkpoint that isn't what was once written: truncated, or changed in its middle."""
 
 
@@ -44,11 +44,11 @@ def load_checkpoint(path: Path) -> Checkpoint:
 
     Raises:
         DamagedCheckpointError: it is truncated or corrupt.
-        ToolError: there is no such file; it wants to run something; it is not a checkpoint of fairseq.
+        UserError: there is no such file; it wants to run something; it is not a checkpoint of fairseq.
         OSError: it cannot be read.
     """
     if not path.is_file():
-        raise ToolError(f"cannot load {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")
+        raise UserError(f"cannot load {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")
     is_zip = _is_whole_zip(path)
     try:
         # mmap needs torch's zip form; files of torch < 1.6 have another
@@ -59,10 +59,10 @@ def load_checkpoint(path: Path) -> Checkpoint:
         refused = _REFUSED.search(str(error))
         if refused:
             reason = f"it wants to run {refused[1]}, which a checkpoint never needs; refused"
-            raise ToolError(f"cannot load {path}: {reason}") from error
+            raise UserError(f"cannot load {path}: {reason}") from error
         # a zip file with the right checksums and structure is as it was written, whatever else keeps torch from it
         whole = is_zip and "PytorchStreamReader" not in str(error)
-        raise (ToolError if whole else DamagedCheckpointError)(f"cannot load {path}: {_failure(error)}") from error
+        raise (UserError if whole else DamagedCheckpointError)(f"cannot load {path}: {_failure(error)}") from error
     _check_form(path, state)
     return state
 
@@ -78,18 +78,18 @@ def _last(folder: Path, count: int, name: re.Pattern[str], *, kind: str, upper_b
         upper_bound: the highest number to take, itself included.
 
     Raises:
-        ToolError: count < 1, no such folder, or fewer than `count` files, which are then named.
+        UserError: count < 1, no such folder, or fewer than `count` files, which are then named.
     """
     if count < 1:
-        raise ToolError(f"--num-{kind}-checkpoints must be at least 1, but is {count}")
+        raise UserError(f"--num-{kind}-checkpoints must be at least 1, but is {count}")
     if not folder.is_dir():
-        raise ToolError(f"--inputs must be one folder with --num-{kind}-checkpoints, but {folder} is not a folder")
+        raise UserError(f"--inputs must be one folder with --num-{kind}-checkpoints, but {folder} is not a folder")
     numbered = [(int(match[1]), path) for path in folder.iterdir() if (match := name.fullmatch(path.name))]
     found = [path for number, path in sorted(numbered, reverse=True) if upper_bound is None or number <= upper_bound]
     if len(found) < count:
         bound = "" if upper_bound is None else f" up to --checkpoint-upper-bound {upper_bound}"
         names = ", ".join(path.name for path in found) or "none"
-        raise ToolError(
+        raise UserError(
             f"--num-{kind}-checkpoints is {count}, but {folder} has {len(found)} {kind} checkpoints{bound}: {names}"
         )
     return found[:count]
@@ -135,10 +135,10 @@ def _failure(error: Exception) -> str:
 def _check_form(path: Path, state: Any) -> None:
     """Refuse what is not of the form that fairseq writes and all who read a checkpoint rely on."""
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
-        raise ToolError(f"cannot load {path}: it is not a checkpoint of fairseq, which holds a dictionary 'model'")
+        raise UserError(f"cannot load {path}: it is not a checkpoint of fairseq, which holds a dictionary 'model'")
     extra = state.get("extra_state")
     if extra is not None and not isinstance(extra, dict):
-        raise ToolError(f"cannot load {path}: its extra_state must be a dictionary, but is a {type(extra).__name__}")
+        raise UserError(f"cannot load {path}: its extra_state must be a dictionary, but is a {type(extra).__name__}")
     history = state.get("optimizer_history")
     if history is not None and not (isinstance(history, list) and all(isinstance(entry, dict) for entry in history)):
-        raise ToolError(f"cannot load {path}: its optimizer_history must be a list of dictionaries")
+        raise UserError(f"cannot load {path}: its optimizer_history must be a list of dictionaries")

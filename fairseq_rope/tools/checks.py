@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Sequence
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.line_order import line_order
 from fairseq_rope.tools.textfile import Text
+from fairseq_rope_data.errors import UserError
 
 # what --allow takes
 ALLOWED = ("empty", "marks", "order")
@@ -24,11 +24,11 @@ def same_length(hyps: Text, refs: Text, *, options: tuple[str, str]) -> None:
         options: those that gave the two, for the message.
 
     Raises:
-        ToolError: the numbers differ.
+        UserError: the numbers differ.
     """
     if len(hyps.lines) != len(refs.lines):
         longer, shorter = sorted((refs, hyps), key=lambda text: len(text.lines), reverse=True)
-        raise ToolError(
+        raise UserError(
             f"{options[1]} {refs.name} has {len(refs.lines)} lines, but {options[0]} {hyps.name} has "
             f"{len(hyps.lines)}: {longer.place(len(shorter.lines))} is the first without a counterpart"
         )
@@ -38,11 +38,11 @@ def no_log_lines(text: Text) -> None:
     """Refuse lines cut out of a log with their numbers, in the log's order.
 
     Raises:
-        ToolError: a line begins as in `H-12<tab>`.
+        UserError: a line begins as in `H-12<tab>`.
     """
     for index, line in enumerate(text.lines):
         if match := _LOG_LINE.match(line):
-            raise ToolError(
+            raise UserError(
                 f"{text.place(index)}: a line of a fairseq-generate log ({match[0].strip()}), whose lines stand in "
                 "another order than the references: give the whole log with --log"
             )
@@ -52,7 +52,7 @@ def check_empty(hyps: Text, refs: Text, *, allow: Sequence[str] = ()) -> list[st
     """Refuse an empty hypothesis whose reference has words; return a note where that is allowed.
 
     Raises:
-        ToolError: there is one, and "empty" is not in `allow`.
+        UserError: there is one, and "empty" is not in `allow`.
     """
     pairs = enumerate(zip(hyps.lines, refs.lines, strict=True))
     found = [index for index, (hyp, ref) in pairs if ref.strip() and not hyp.strip()]
@@ -63,7 +63,7 @@ def check_marks(hyps: Text, refs: Text, *, allow: Sequence[str] = ()) -> list[st
     """Refuse marks of BPE, `@@` or U+2581, in raw text whose reference lacks them; return a note where that is allowed.
 
     Raises:
-        ToolError: there is one, and "marks" is not in `allow`.
+        UserError: there is one, and "marks" is not in `allow`.
     """
     pairs = list(enumerate(zip(hyps.lines, refs.lines, strict=True)))
     found = {i: mark for mark in _BPE_MARKS for i, (hyp, ref) in pairs if mark in hyp and mark not in ref}
@@ -76,7 +76,7 @@ def check_order(hyps: Text, refs: Text, *, allow: Sequence[str] = ()) -> list[st
     Lines out of order that are few, as two sentences that nearly paraphrase each other, are a note in any case.
 
     Raises:
-        ToolError: the order as a whole is broken (see `line_order`), and "order" is not in `allow`.
+        UserError: the order as a whole is broken (see `line_order`), and "order" is not in `allow`.
     """
     order = line_order(hyps.lines, refs.lines)
     found = {line.hyp: line for line in order.misplaced}
@@ -99,4 +99,4 @@ def _breach(kind: str, found: list[int], allow: Sequence[str], text: Text, expla
     place, count = text.place(found[0]), f"{len(found)} of {len(text.lines)} lines"
     if kind in allow:
         return [f"--allow {kind}: {count}, the first {place}: {explain(found[0])}"]
-    raise ToolError(f"{place}: {explain(found[0])} ({count}; --allow {kind} scores them as they are)")
+    raise UserError(f"{place}: {explain(found[0])} ({count}; --allow {kind} scores them as they are)")

@@ -15,14 +15,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from fairseq_rope.tools._common import ToolError, run
-from fairseq_rope.tools._streams import tell
 from fairseq_rope.tools.checks import ALLOWED, same_length
 from fairseq_rope.tools.corpus import Pair, Settings, check
 from fairseq_rope.tools.detokenise import check_language
 from fairseq_rope.tools.markdown import table
 from fairseq_rope.tools.paired import MAX_SAMPLES, SAMPLES, Comparison, Result, paired_bootstrap
 from fairseq_rope.tools.textfile import read_text
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.streams import tell
 
 
 def compare_files(
@@ -31,7 +31,7 @@ def compare_files(
     """Compare files of detokenised hypotheses, name -> file, with the first of them.
 
     Raises:
-        ToolError: a file can't be read or has another number of lines; and see `corpus.check`.
+        UserError: a file can't be read or has another number of lines; and see `corpus.check`.
     """
     refs = read_text(ref_raw)
     systems = {}
@@ -74,12 +74,12 @@ def main() -> None:
     add("--json", action="store_true", help="print a JSON list, an object for each metric")
     args = parser.parse_args()
     if not 1 <= args.samples <= MAX_SAMPLES:
-        raise ToolError(f"--samples must be between 1 and {MAX_SAMPLES}, but is {args.samples}")
+        raise UserError(f"--samples must be between 1 and {MAX_SAMPLES}, but is {args.samples}")
     check_language(args.target_lang)
     settings = Settings(args.target_lang, detokenised=True, lowercase=args.lowercase, allow=tuple(args.allow))
     files = [args.baseline, *args.systems]
     if len({os.path.realpath(file) for file in files}) < len(files):
-        raise ToolError("a file is given twice: to compare it with itself says nothing")
+        raise UserError("a file is given twice: to compare it with itself says nothing")
     comparisons = compare_files({str(file): file for file in files}, args.ref_raw, settings, samples=args.samples)
     fields = [dataclasses.asdict(each) for each in comparisons]
     print(json.dumps(fields, ensure_ascii=False) if args.json else as_table(comparisons))

@@ -7,9 +7,9 @@ from importlib.metadata import version
 from sacrebleu.metrics.bleu import BLEU
 from sacremoses import MosesTokenizer
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.metrics import Score
 from fairseq_rope.tools.textfile import Text
+from fairseq_rope_data.errors import UserError
 
 NAME = "compound-split BLEU"
 # target languages whose compounds are written with hyphens, and whose papers report this score
@@ -35,11 +35,11 @@ def refuse_split_hyphens(text: Text) -> None:
     """Refuse text that is no raw text, because its hyphens are split already: to split twice inflates the score.
 
     Raises:
-        ToolError: a line holds a token `@-@` or `##AT##-##AT##`.
+        UserError: a line holds a token `@-@` or `##AT##-##AT##`.
     """
     for index, line in enumerate(text.lines):
         if match := _SPLIT_HYPHEN.search(line):
-            raise ToolError(
+            raise UserError(
                 f"{text.place(index)}: hyphens are split already ({match[0]}): {NAME} needs detokenised text"
             )
 
@@ -67,7 +67,7 @@ def compound_split_bleu(
         lowercase: compare in lower case; tokens are made of the text as it stands.
 
     Raises:
-        ToolError: hyphens are split already.
+        UserError: hyphens are split already.
     """
     for name, lines in ("hypotheses", hyps), ("references", refs):
         refuse_split_hyphens(Text(name, list(lines)))

@@ -4,11 +4,11 @@ import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.checks import check_empty, check_marks, check_order
 from fairseq_rope.tools.compound_split import LANGUAGES, refuse_split_hyphens
 from fairseq_rope.tools.detokenise import bpe_kind, detokenise, join_bpe
 from fairseq_rope.tools.textfile import Text
+from fairseq_rope_data.errors import UserError
 
 # what tells how the hypotheses become raw text
 RAW_NEEDS = "--target-lang, by whose rules the hypotheses are detokenised, or --detokenised: they are raw already"
@@ -63,11 +63,11 @@ def raw_pair(corpus: Corpus, kind: str, settings: Settings) -> Pair | None:
     """Give raw text as people read it; None where no language tells how to detokenise.
 
     Raises:
-        ToolError: raw references without a language.
+        UserError: raw references without a language.
     """
     if not (settings.detokenised or settings.target_lang):
         if corpus.ref_raw is not None:
-            raise ToolError(f"--ref-raw needs {RAW_NEEDS}")
+            raise UserError(f"--ref-raw needs {RAW_NEEDS}")
         return None
     refs = corpus.ref_raw
     if refs is None and corpus.refs is not None:
@@ -86,11 +86,11 @@ def check(words: Pair | None, raw: Pair | None, settings: Settings) -> list[str]
     """Check that the text can be what it is scored as; return notes on what was allowed.
 
     Raises:
-        ToolError: no references at all; see `checks`; or hyphens are split in what should be raw.
+        UserError: no references at all; see `checks`; or hyphens are split in what should be raw.
     """
     pair, allow = raw or words, settings.allow
     if pair is None:
-        raise ToolError("there are no references: give --ref or --ref-raw or both")
+        raise UserError("there are no references: give --ref or --ref-raw or both")
     notes = check_empty(*pair, allow=allow) + check_order(*pair, allow=allow)
     if raw is not None:
         notes += check_marks(*raw, allow=allow)

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.engine import Hypothesis, length_batches
 from fairseq_rope.tools.engine_options import RuntimeOptions
 from fairseq_rope.tools.ensemble import brief
 from fairseq_rope.tools.model_folder import ModelFolder, token_names
 from fairseq_rope.tools.runtime import check_compute_type, device_of, require_ctranslate2, share_threads
+from fairseq_rope_data.errors import UserError
 
 _NO_PENALTY = 1e-10
 # sentences of a batch on a CPU, at most; measured at 128 and 512 dimensions, beam 4
@@ -33,7 +33,7 @@ class CTranslate2Engine:
         options: of the runtime, with the model folder.
 
     Raises:
-        ToolError: the package is missing, the folder cannot be loaded, the dictionaries are not the model's, or
+        UserError: the package is missing, the folder cannot be loaded, the dictionaries are not the model's, or
             the device cannot compute in the type that is asked for or stored.
     """
 
@@ -123,7 +123,7 @@ def _check_dictionaries(folder: ModelFolder, task: Any) -> None:
         ("target", task.target_dictionary, folder.target_names),
     ):
         if token_names(dictionary) != names:
-            raise ToolError(
+            raise UserError(
                 f"DATA {task.cfg.data} does not fit --path {folder.path}: its {side} dictionary has "
                 f"{len(dictionary):,} words and the model {len(names):,}, or others; the folder itself can be DATA"
             )
@@ -144,4 +144,4 @@ def _load(package: Any, folder: ModelFolder, device: str, compute_type: str | No
             intra_threads=threads[1],
         )
     except (RuntimeError, ValueError) as error:  # a damaged model.bin or config.json
-        raise ToolError(f"--path {folder.path} cannot be loaded: {brief(error)}") from error
+        raise UserError(f"--path {folder.path} cannot be loaded: {brief(error)}") from error

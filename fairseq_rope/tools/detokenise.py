@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fairseq.data.data_utils import post_process as remove_bpe
 from sacremoses import MosesDetokenizer
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 # what fairseq's --post-process takes for text
 BPE_KINDS = ("subword_nmt", "@@ ", "@@", "sentencepiece", "wordpiece", "letter", "_EOW", "none")
@@ -19,25 +19,25 @@ def check_language(target_lang: str) -> None:
     """Pass a language code, or none.
 
     Raises:
-        ToolError: it isn't of two or three small letters.
+        UserError: it isn't of two or three small letters.
     """
     if target_lang and not _LANGUAGE.fullmatch(target_lang):
-        raise ToolError(f"--target-lang must be a code of two or three small letters, but is {target_lang!r}")
+        raise UserError(f"--target-lang must be a code of two or three small letters, but is {target_lang!r}")
 
 
 def bpe_kind(lines: Sequence[str], wanted: str = "") -> str:
     """Choose how BPE is joined: as `wanted`, or else sentencepiece where every line has its mark, or subword_nmt.
 
     Raises:
-        ToolError: `wanted` is the other kind than the text is, which would give a wrong score without a sign.
+        UserError: `wanted` is the other kind than the text is, which would give a wrong score without a sign.
     """
     marked = [_SENTENCEPIECE_SPACE in line for line in lines if line.strip()]
     if not wanted:
         return "sentencepiece" if marked and all(marked) else "subword_nmt"
     if wanted == "sentencepiece" and marked and not any(marked):
-        raise ToolError("--post-process is sentencepiece, but no line has its mark U+2581")
+        raise UserError("--post-process is sentencepiece, but no line has its mark U+2581")
     if wanted in ("subword_nmt", "@@ ", "@@") and marked and all(marked):
-        raise ToolError(f"--post-process is {wanted}, but every line has U+2581, the mark of sentencepiece")
+        raise UserError(f"--post-process is {wanted}, but every line has U+2581, the mark of sentencepiece")
     return wanted
 
 

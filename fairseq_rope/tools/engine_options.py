@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.model_folder import QUANTIZATIONS, ModelFolder, read_model_folder
+from fairseq_rope_data.errors import UserError
 
 # fairseq's options that the runtime cannot follow, or not to the same result
 _FAIRSEQ_ONLY = {
@@ -85,25 +85,25 @@ def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -
     Returns: None for fairseq's own engine.
 
     Raises:
-        ToolError: an option of the other engine, a value out of range, or a model folder that isn't complete.
+        UserError: an option of the other engine, a value out of range, or a model folder that isn't complete.
     """
     names = ("compute_type", "inter_threads", "intra_threads")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if args.engine == "fairseq":
         for name in given:
-            raise ToolError(f"{_option(name)} needs --engine ctranslate2")
+            raise UserError(f"{_option(name)} needs --engine ctranslate2")
         return None
     for name, reason in _FAIRSEQ_ONLY.items():
         # fairseq 0.12.2 lacks some of them
         if getattr(args, name, None) != parser.get_default(name):
-            raise ToolError(f"{_option(name)} cannot be used with --engine ctranslate2: {reason}")
+            raise UserError(f"{_option(name)} cannot be used with --engine ctranslate2: {reason}")
     if args.task != "translation":
-        raise ToolError(f"--task must be translation with --engine ctranslate2, but is {args.task}")
+        raise UserError(f"--task must be translation with --engine ctranslate2, but is {args.task}")
     for name in ("inter_threads", "intra_threads"):
         if given.get(name, 1) < 1:
-            raise ToolError(f"{_option(name)} must be at least 1, but is {given[name]}")
+            raise UserError(f"{_option(name)} must be at least 1, but is {given[name]}")
     if given.get("inter_threads", 1) * given.get("intra_threads", 1) > _MAX_THREADS:
-        raise ToolError(f"--inter-threads x --intra-threads must be at most {_MAX_THREADS}: {given}")
+        raise UserError(f"--inter-threads x --intra-threads must be at most {_MAX_THREADS}: {given}")
     args.path = args.path or args.data
     folder = read_model_folder(Path(args.path))
     args.source_lang = args.source_lang or folder.settings.source_lang

@@ -9,15 +9,15 @@ from typing import Any
 from fairseq import checkpoint_utils, utils
 
 from fairseq_rope.compat.checkpoint_options import UnsafeCheckpoint
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.checkpoints import load_checkpoint
+from fairseq_rope_data.errors import UserError
 
 
 def load_ensemble(cfg: Any, task: Any, *, use_cuda: bool) -> list[Any]:
     """Load one model, or several that translate together, in evaluation mode and the precision that `cfg` asks for.
 
     Raises:
-        ToolError: a file is damaged, wants to run code or isn't a checkpoint; a model doesn't fit the dictionaries.
+        UserError: a file is damaged, wants to run code or isn't a checkpoint; a model doesn't fit the dictionaries.
     """
     models = load_models(
         utils.split_paths(cfg.common_eval.path),
@@ -50,19 +50,19 @@ def load_models(
     """Load one model for each of `paths`, as they were trained but for `overrides`; `data` is named in errors.
 
     Raises:
-        ToolError: see `load_ensemble`.
+        UserError: see `load_ensemble`.
     """
     try:
         models, _ = checkpoint_utils.load_model_ensemble(
             list(paths), arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
         )
     except UnsafeCheckpoint as error:
-        raise ToolError(str(error)) from error
+        raise UserError(str(error)) from error
     except Exception as error:  # a wrong dictionary, an arch of another plugin, an old file: each raises its own
         if not suffix and shards == 1:
             for path in paths:
                 load_checkpoint(Path(path))  # only for its checks, whose errors say what is wrong with a file
-        raise ToolError(f"--path {os.pathsep.join(paths)} does not fit DATA {data}: {brief(error)}") from error
+        raise UserError(f"--path {os.pathsep.join(paths)} does not fit DATA {data}: {brief(error)}") from error
     return list(models)
 
 
@@ -76,7 +76,7 @@ def _overrides(text: str) -> dict[str, Any]:
     try:
         overrides = ast.literal_eval(text)
     except (SyntaxError, ValueError) as error:
-        raise ToolError(f"--model-overrides must be a Python dictionary, but is {text!r}") from error
+        raise UserError(f"--model-overrides must be a Python dictionary, but is {text!r}") from error
     if not isinstance(overrides, dict):
-        raise ToolError(f"--model-overrides must be a Python dictionary, but is {text!r}")
+        raise UserError(f"--model-overrides must be a Python dictionary, but is {text!r}")
     return overrides

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.figure import Figure
 from fairseq_rope.tools.report_file import read_report
 from fairseq_rope.tools.train_log import read_train_log
+from fairseq_rope_data.errors import UserError
 
 _NAME = re.compile(r"(?s:(.+?))(?:-seed([0-9]+))?")
 
@@ -37,14 +37,14 @@ def model_folders(work: Path) -> list[Path]:
     """Give the folders of an experiment's runs, rotary first.
 
     Raises:
-        ToolError: there is none.
+        UserError: there is none.
     """
     folders = sorted(
         (log.parent for log in work.glob("*/train.log")),
         key=lambda path: (name_and_seed(path)[0] != "rope", name_and_seed(path)),
     )
     if not folders:
-        raise ToolError(f"{work} holds no model: a model is a folder with a train.log")
+        raise UserError(f"{work} holds no model: a model is a folder with a train.log")
     return folders
 
 
@@ -58,14 +58,14 @@ def models(work: Path) -> list[Model]:
     """Give an experiment's models, rotary first.
 
     Raises:
-        ToolError: there is none, or two folders are the same model and seed.
+        UserError: there is none, or two folders are the same model and seed.
     """
     found: dict[str, dict[int, Path]] = {}
     for folder in model_folders(work):
         name, seed = name_and_seed(folder)
         runs = found.setdefault(name, {})
         if seed in runs:
-            raise ToolError(f"{folder} and {runs[seed]} are the same model and seed")
+            raise UserError(f"{folder} and {runs[seed]} are the same model and seed")
         runs[seed] = folder
     return [Model(name, runs) for name, runs in found.items()]
 
@@ -99,7 +99,7 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
     """Give what tools.score said of each test set of a run, test before long.
 
     Raises:
-        ToolError: a file is no such report.
+        UserError: a file is no such report.
     """
     paths = sorted(folder.glob("score-*.json"), reverse=True)
     return {path.stem.removeprefix("score-"): read_report(path) for path in paths}

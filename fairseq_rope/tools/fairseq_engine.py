@@ -7,9 +7,9 @@ import torch
 from fairseq import utils
 from torch import Tensor
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.engine import Hypothesis, length_batches
 from fairseq_rope.tools.ensemble import brief, load_ensemble
+from fairseq_rope_data.errors import UserError
 
 
 class FairseqEngine:
@@ -20,7 +20,7 @@ class FairseqEngine:
         task: fairseq's task, with its dictionaries.
 
     Raises:
-        ToolError: a checkpoint can't be loaded, or options exclude each other.
+        UserError: a checkpoint can't be loaded, or options exclude each other.
     """
 
     def __init__(self, cfg: Any, task: Any) -> None:
@@ -30,7 +30,7 @@ class FairseqEngine:
         try:
             self.generator = task.build_generator(self.models, cfg.generation)
         except (AssertionError, ValueError) as error:  # options of the search that exclude each other
-            raise ToolError(brief(error)) from error
+            raise UserError(brief(error)) from error
         self.marks: set[int] = getattr(self.generator, "symbols_to_strip_from_output", {task.target_dictionary.eos()})
         self.max_source_tokens = self._max_source_tokens()
 
@@ -51,7 +51,7 @@ class FairseqEngine:
                 hypotheses = self.task.inference_step(self.generator, self.models, {"net_input": net_input})
             except (AssertionError, RuntimeError, TypeError, ValueError) as error:  # options, memory, a model's NaN
                 reason = "by its options, for want of memory or over a NaN"
-                raise ToolError(f"the search failed, {reason}: {brief(error)}") from error
+                raise UserError(f"the search failed, {reason}: {brief(error)}") from error
             for place, ranked in zip(sample["id"].tolist(), hypotheses, strict=True):
                 yield place, self._best(ranked, width)
 

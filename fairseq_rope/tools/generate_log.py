@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.textfile import Text
+from fairseq_rope_data.errors import UserError
 
 # S- source, T- reference, H- hypothesis with its score, D- the hypothesis decoded by --tokenizer and --bpe
 _SENTENCE = re.compile(r"([STHD])-(\S+?)\t(.*)", re.DOTALL)
@@ -48,7 +48,7 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
         name: the log's name, for messages.
 
     Raises:
-        ToolError: no sentence (--quiet), no last line, or sentence numbers that are doubled, missing or incomplete.
+        UserError: no sentence (--quiet), no last line, or sentence numbers that are doubled, missing or incomplete.
     """
     texts: dict[str, dict[int, str]] = {kind: {} for kind in "STHD"}
     numbers: dict[str, dict[int, int]] = {kind: {} for kind in "STHD"}
@@ -56,16 +56,16 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
     for number, line in enumerate(lines, start=1):
         if match := _SENTENCE.fullmatch(line):
             if not _NUMBER.fullmatch(match[2]):
-                raise ToolError(
+                raise UserError(
                     f"{name}:{number}: {match[1]}-{match[2][:20]} must be the number of a sentence: damaged?"
                 )
             kind, sentence, text = match[1], int(match[2]), match[3]
             if kind in "HD":
                 _, tab, text = text.partition("\t")
                 if not tab:
-                    raise ToolError(f"{name}:{number}: {kind}-{sentence} must be a score, a tab and a text: cut off?")
+                    raise UserError(f"{name}:{number}: {kind}-{sentence} must be a score, a tab and a text: cut off?")
             elif sentence in texts[kind]:
-                raise ToolError(f"{name}:{number}: {kind}-{sentence} is there twice: are these two logs in one?")
+                raise UserError(f"{name}:{number}: {kind}-{sentence} is there twice: are these two logs in one?")
             texts[kind].setdefault(sentence, text)
             numbers[kind].setdefault(sentence, number)
         elif match := _SUMMARY.fullmatch(line):
@@ -92,25 +92,25 @@ def _check(texts: dict[str, dict[int, str]], numbers: dict[str, dict[int, int]],
     """Refuse a log in which anything is missing."""
     sentences = texts["S"].keys() | texts["T"].keys() | texts["H"].keys()
     if not sentences:
-        raise ToolError(f"{name}: no S-, T- and H- lines: not a fairseq-generate log, or made with --quiet")
+        raise UserError(f"{name}: no S-, T- and H- lines: not a fairseq-generate log, or made with --quiet")
     needed = [kind for kind in "STHD" if texts[kind] or kind in "TH"]
     for kind in needed:
         missing = sorted(sentences - texts[kind].keys())
         if len(missing) == len(sentences):
-            raise ToolError(f"{name}: no {kind}- lines at all: {'no references' if kind == 'T' else 'unfinished'}")
+            raise UserError(f"{name}: no {kind}- lines at all: {'no references' if kind == 'T' else 'unfinished'}")
         if missing:
             others = ", ".join(f"{other}-{missing[0]}" for other in "STH" if missing[0] in texts[other])
-            raise ToolError(
+            raise UserError(
                 f"{name}: {len(missing)} of {len(sentences)} sentences have no {kind}- line, "
                 f"the first {kind}-{missing[0]} (there is {others}): unfinished?"
             )
     if not finished:
-        raise ToolError(f"{name}: unfinished, its last line 'Generate ... with beam=...' is missing")
+        raise UserError(f"{name}: unfinished, its last line 'Generate ... with beam=...' is missing")
     # never a range up to the last one, which is huge where its number is damaged
     last, absent = max(sentences), max(sentences) + 1 - len(sentences)
     if absent:
         first = next(i for i, sentence in enumerate(sorted(sentences)) if sentence != i)
-        raise ToolError(
+        raise UserError(
             f"{name}: sentence {first} is missing ({absent} in all), though there is {last} in line "
             f"{numbers['H'][last]}: skipped as too long, one of several shards, or damaged?"
         )

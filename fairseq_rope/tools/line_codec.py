@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fairseq_rope.tools.clean_line import clean_line, one_line
-from fairseq_rope.tools.normalise import normaliser
+from fairseq_rope_data.clean_line import clean_line, one_line
+from fairseq_rope_data.normalize import normalizer
 
 # a token is rarely this long, so a line with more characters for each token that fits would be cut by tokens anyway
 _CHARS_PER_TOKEN = 32
@@ -37,7 +37,7 @@ class LineCodec:
         self.tokenizer = task.build_tokenizer(cfg.tokenizer)
         self.bpe = task.build_bpe(cfg.bpe)
         self.post_process = cfg.common_eval.post_process
-        self.normalise = normaliser(cfg.task.source_lang) if normalise else None
+        self.normalise = normalizer(cfg.task.source_lang) if normalise else None
         self.lowercase = lowercase
         self._chars = 0
 
@@ -65,7 +65,7 @@ class LineCodec:
 
     def _segment(self, text: str) -> str:
         text = text if self.normalise is None else self.normalise(text)
-        # as data-prep/tokenise.py: a no-break space is no symbol of training text, but sentencepiece would make it one
+        # as tokenize does: a no-break space is no symbol of training text, but sentencepiece would make it one
         text = " ".join(text.split())
         text = text.lower() if self.lowercase else text
         text = text if self.tokenizer is None else self.tokenizer.encode(text)

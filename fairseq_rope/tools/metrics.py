@@ -8,7 +8,7 @@ from fairseq.scoring.bleu import BleuConfig, Scorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ def bleu_metric(*, lowercase: bool = False, target_lang: str = "") -> BLEU:
     """Give sacreBLEU's BLEU; the tokeniser is 13a, or the one it has for `target_lang`.
 
     Raises:
-        ToolError: that tokeniser (Japanese, Korean) isn't installed.
+        UserError: that tokeniser (Japanese, Korean) isn't installed.
     """
     try:
         return BLEU(lowercase=lowercase, trg_lang=target_lang)
     except RuntimeError as error:
-        raise ToolError(f"--target-lang {target_lang}: {' '.join(str(error).split())}") from error
+        raise UserError(f"--target-lang {target_lang}: {' '.join(str(error).split())}") from error
 
 
 def sacre_bleu(hyps: Sequence[str], refs: Sequence[str], *, lowercase: bool = False, target_lang: str = "") -> Score:

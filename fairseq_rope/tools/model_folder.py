@@ -12,8 +12,8 @@ from collections.abc import Container
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.data_folder import dictionary_name
+from fairseq_rope_data.errors import UserError
 
 SETTINGS = "fairseq_rope.json"
 CHECKSUMS = "SHA256SUMS"
@@ -83,17 +83,17 @@ def check_checksums(folder: Path) -> None:
     """Compare every file with what `write_checksums` recorded; files that were put there later don't matter.
 
     Raises:
-        ToolError: a file lacks, or its content isn't what it was.
+        UserError: a file lacks, or its content isn't what it was.
     """
     lines = _file(folder, CHECKSUMS).read_bytes().decode(errors="replace").split("\n")[:-1]
     if not lines:
-        raise ToolError(f"{folder / CHECKSUMS} is damaged: it has no line")
+        raise UserError(f"{folder / CHECKSUMS} is damaged: it has no line")
     for number, line in enumerate(lines, start=1):
         match = _CHECKSUM.fullmatch(line)
         if match is None:
-            raise ToolError(f"{folder / CHECKSUMS}:{number} is damaged: it must be a SHA-256 and a name")
+            raise UserError(f"{folder / CHECKSUMS}:{number} is damaged: it must be a SHA-256 and a name")
         if _sha256(_file(folder, match[2])) != match[1]:
-            raise ToolError(f"{folder / match[2]} is damaged: its SHA-256 is not the one in {CHECKSUMS}")
+            raise UserError(f"{folder / match[2]} is damaged: its SHA-256 is not the one in {CHECKSUMS}")
 
 
 def _sha256(path: Path) -> str:
@@ -108,23 +108,23 @@ def read_model_folder(path: Path) -> ModelFolder:
     """Read a folder that `fairseq_rope.export.ctranslate2` wrote.
 
     Raises:
-        ToolError: it is not a folder, lacks a file, or has one that is not as it was written.
+        UserError: it is not a folder, lacks a file, or has one that is not as it was written.
     """
     if not path.is_dir():
-        raise ToolError(
+        raise UserError(
             f"--path {path}: with --engine ctranslate2 it must be one folder, made by fairseq_rope.export.ctranslate2"
         )
     check_checksums(path)
     try:
         settings = ModelSettings(**_read_json(path, SETTINGS))
     except TypeError as error:
-        raise ToolError(f"{path / SETTINGS} is damaged: its keys must be {', '.join(ModelSettings._fields)}") from error
+        raise UserError(f"{path / SETTINGS} is damaged: its keys must be {', '.join(ModelSettings._fields)}") from error
     for name, value in settings._asdict().items():
         kind = ModelSettings.__annotations__[name]
         # type, not isinstance: a bool is no number; two tokens are a word and </s>
         if type(value) is not kind or (kind is int and not 2 <= value < 2**31):
             rule = "text" if kind is str else "a number of at least 2"
-            raise ToolError(f"{path / SETTINGS} is damaged: {name} must be {rule}, but is {str(value)[:40]!r}")
+            raise UserError(f"{path / SETTINGS} is damaged: {name} must be {rule}, but is {str(value)[:40]!r}")
     for name in ("model.bin", "config.json", *map(dictionary_name, (settings.source_lang, settings.target_lang))):
         _file(path, name)
     shared = "shared_vocabulary.json"
@@ -138,10 +138,10 @@ def _read_json(folder: Path, name: str) -> Any:
     try:
         return json.loads(content)
     except (RecursionError, ValueError) as error:
-        raise ToolError(f"{folder / name} is damaged: {error}") from error
+        raise UserError(f"{folder / name} is damaged: {error}") from error
 
 
 def _file(folder: Path, name: str) -> Path:
     if not (folder / name).is_file():
-        raise ToolError(f"the model folder {folder} is incomplete: it has no {name}")
+        raise UserError(f"the model folder {folder} is incomplete: it has no {name}")
     return folder / name

@@ -11,7 +11,6 @@ from sacrebleu.metrics.base import Metric
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.compound_split import (
     LANGUAGES,
     NAME,
@@ -21,6 +20,7 @@ from fairseq_rope.tools.compound_split import (
     split_signature,
 )
 from fairseq_rope.tools.metrics import bleu_metric
+from fairseq_rope_data.errors import UserError
 
 SAMPLES = 1000
 MAX_SAMPLES = 100_000  # all are drawn at once: more would fill the memory
@@ -75,11 +75,11 @@ def paired_bootstrap(
         samples: how often the test set is drawn anew.
 
     Raises:
-        ToolError: SACREBLEU_SEED is no seed, or a tokeniser isn't installed.
+        UserError: SACREBLEU_SEED is no seed, or a tokeniser isn't installed.
     """
     seed = os.environ.get("SACREBLEU_SEED", "12345")
     if not re.fullmatch("[0-9]{1,18}|[Nn]one", seed):
-        raise ToolError(f"SACREBLEU_SEED in the environment must be a number or None, but is {seed!r}")
+        raise UserError(f"SACREBLEU_SEED in the environment must be a number or None, but is {seed!r}")
     logging.getLogger("sacrebleu").setLevel(logging.WARNING)
     metrics: list[Metric] = [bleu_metric(lowercase=lowercase, target_lang=target_lang), CHRF(lowercase=lowercase)]
     comparisons = [_compare(metric, systems, refs, samples) for metric in metrics]

@@ -6,21 +6,22 @@ python -m fairseq_rope.tools.plot runs/quickstart --output learning_curves.png
 import argparse
 from pathlib import Path
 
-from fairseq_rope.tools._common import ToolError, complete_file, run
 from fairseq_rope.tools.experiment import model_folders
 from fairseq_rope.tools.train_log import TrainLog, read_train_log
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_file
 
 
 def draw(logs: dict[str, TrainLog], output: Path) -> None:
     """Draw validation loss over updates, a line for each model, into the PNG `output`.
 
     Raises:
-        ToolError: matplotlib is not installed.
+        UserError: matplotlib is not installed.
     """
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise ToolError("a picture needs matplotlib: pip install 'fairseq-rope[plot]'") from None
+        raise UserError("a picture needs matplotlib: pip install 'fairseq-rope[plot]'") from None
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axes = figure.add_subplot()
     for name, log in logs.items():

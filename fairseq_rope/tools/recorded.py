@@ -9,7 +9,7 @@ import json
 import os
 from pathlib import Path
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 MANIFEST = "manifest.json"
 
@@ -18,7 +18,7 @@ def check_recorded(path: Path) -> None:
     """Compare a file WORK/FOLDER/NAME with WORK/manifest.json, if that is there and has the file.
 
     Raises:
-        ToolError: the file is not the one that was recorded, or the record is damaged.
+        UserError: the file is not the one that was recorded, or the record is damaged.
     """
     path = Path(os.path.abspath(path))  # not resolved: a folder of WORK may be a link to a larger disk
     manifest = path.parent.parent / MANIFEST
@@ -28,6 +28,6 @@ def check_recorded(path: Path) -> None:
         entry = json.loads(manifest.read_bytes())["files"].get(f"{path.parent.name}/{path.name}")
         recorded = None if entry is None else entry["sha256"]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ToolError(f"{manifest} is damaged ({error}); without it nothing tells if {path} is whole") from error
+        raise UserError(f"{manifest} is damaged ({error}); without it nothing tells if {path} is whole") from error
     if recorded not in (None, hashlib.sha256(path.read_bytes()).hexdigest()):
-        raise ToolError(f"{path} is not the file that was prepared: its SHA-256 is another than in {manifest}")
+        raise UserError(f"{path} is not the file that was prepared: its SHA-256 is another than in {manifest}")

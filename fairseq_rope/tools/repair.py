@@ -15,9 +15,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairseq_rope.tools._common import ToolError, named_when_full, run
 from fairseq_rope.tools.checkpoint_health import Health, examine
 from fairseq_rope.tools.checkpoint_names import LAST, aside_name, checkpoints_in, is_set_aside
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import named_when_full
 
 
 def repair(folder: Path) -> Iterator[str]:
@@ -28,13 +29,13 @@ def repair(folder: Path) -> Iterator[str]:
     Yields: what was done, a sentence each; nothing for a folder that is fit, or holds no training.
 
     Raises:
-        ToolError: `folder` isn't one; nothing in it can be resumed from; checkpoint_last.pt has no optimizer state;
+        UserError: `folder` isn't one; nothing in it can be resumed from; checkpoint_last.pt has no optimizer state;
             what `examine` refuses.
         OSError: a checkpoint cannot be read or written; nothing has changed then.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "does not exist"
-        raise ToolError(f"DIR must be a folder, the --save-dir of fairseq-train, but {folder} {what}")
+        raise UserError(f"DIR must be a folder, the --save-dir of fairseq-train, but {folder} {what}")
     for part in folder.glob(f"{LAST}.part-*"):
         part.unlink()  # a copy of a killed repair
     found = [examine(path) for path in checkpoints_in(folder)]
@@ -56,7 +57,7 @@ def repair(folder: Path) -> Iterator[str]:
 def _make_last(newest: Health, last: Health | None, path: Path) -> Iterator[str]:
     """Copy `newest` to `path`, checkpoint_last.pt; what is there as `last` is set aside."""
     if last and not last.damage and last.updates is None:
-        raise ToolError(
+        raise UserError(
             f"{path} has no optimizer state, as an average has none, so that a training would begin at 0 updates: "
             f"move it elsewhere to go on from {newest.path.name} at {newest.updates} updates"
         )
@@ -94,7 +95,7 @@ def _check_untrained(folder: Path) -> None:
     names = [path.name for path in checkpoints_in(folder)]
     names += sorted(path.name for path in folder.iterdir() if is_set_aside(path.name))
     if names:
-        raise ToolError(
+        raise UserError(
             f"{folder} holds no checkpoint that a training can go on from, whole and with its optimizer's state: "
             f"move {', '.join(names)} elsewhere to start anew"
         )

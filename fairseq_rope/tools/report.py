@@ -4,12 +4,12 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.buckets import Bucket, length_buckets
 from fairseq_rope.tools.compound_split import LANGUAGES, compound_split_bleu
 from fairseq_rope.tools.corpus import Corpus, Pair, Settings, check, kind_of_bpe, raw_pair, source_words, word_pair
 from fairseq_rope.tools.detokenise import check_language
 from fairseq_rope.tools.metrics import Metric, Score, chrf, fairseq_bleu, sacre_bleu
+from fairseq_rope_data.errors import UserError
 
 
 @dataclass
@@ -37,10 +37,10 @@ def score(corpus: Corpus, settings: Settings) -> Report:
     """Score hypotheses in every way that the text at hand allows.
 
     Raises:
-        ToolError: settings that don't fit the text or each other, or text that can't be trusted: see `corpus.check`.
+        UserError: settings that don't fit the text or each other, or text that can't be trusted: see `corpus.check`.
     """
     if settings.detokenised and settings.post_process:
-        raise ToolError("--detokenised excludes --post-process: raw text has no BPE")
+        raise UserError("--detokenised excludes --post-process: raw text has no BPE")
     check_language(settings.target_lang)
     kind = kind_of_bpe(corpus, settings)
     words, raw = word_pair(corpus, kind), raw_pair(corpus, kind, settings)

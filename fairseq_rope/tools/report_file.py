@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 
 def read_report(path: Path) -> dict[str, Any]:
     """Give a report: `scores` with `name`, `value` and `signature`, and perhaps `buckets`, `notes` and `settings`.
 
     Raises:
-        ToolError: the file is no such report.
+        UserError: the file is no such report.
     """
     where, what = f"{path}", "not what tools.score --json writes"
     try:
         report = json.loads(path.read_text(encoding="utf-8-sig"))
         _check(report)
     except json.JSONDecodeError as error:
-        raise ToolError(f"{where}:{error.lineno}: {what}: {error.msg}") from error
+        raise UserError(f"{where}:{error.lineno}: {what}: {error.msg}") from error
     except KeyError as error:
-        raise ToolError(f"{where}: {what}: no {error}") from error
+        raise UserError(f"{where}: {what}: no {error}") from error
     except (RecursionError, ValueError) as error:  # a number of 5,000 digits, or bytes that are no UTF-8
-        raise ToolError(f"{where}: {what}: {error}") from error
+        raise UserError(f"{where}: {what}: {error}") from error
     return dict(report)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 # the types that have a mean, and the wider ones in which they are summed
 _SUM_DTYPES = {
@@ -39,7 +39,7 @@ class RunningMean:
         """Add a model's tensors; none of them is kept.
 
         Raises:
-            ToolError: keys, shapes or kinds of number differ from the first model's; a value isn't a dense tensor of a
+            UserError: keys, shapes or kinds of number differ from the first model's; a value isn't a dense tensor of a
                 type that has a mean, isn't finite, or brings the sum beyond its type. Names `path` and key.
         """
         for key, value in model.items():
@@ -77,38 +77,38 @@ class RunningMean:
 
     def _check(self, path: Path, model: dict[str, Any]) -> None:
         for key in self._sums.keys() - model.keys():
-            raise ToolError(f"cannot average {path}: it lacks {key}, which {self._first_path} has")
+            raise UserError(f"cannot average {path}: it lacks {key}, which {self._first_path} has")
         for key, tensor in model.items():
             if key not in self._sums:
-                raise ToolError(f"cannot average {path}: it has {key}, which {self._first_path} lacks")
+                raise UserError(f"cannot average {path}: it has {key}, which {self._first_path} lacks")
             total = self._sums[key]
             if tensor.shape != total.shape:
                 shapes = f"{tuple(tensor.shape)}, but {tuple(total.shape)} in {self._first_path}"
-                raise ToolError(f"cannot average {path}: the shape of {key} is {shapes}")
+                raise UserError(f"cannot average {path}: the shape of {key} is {shapes}")
             if _kind(tensor) != _kind(total):
                 types = f"{tensor.dtype}, but {self._dtypes[key]} in {self._first_path}"
-                raise ToolError(f"cannot average {path}: the type of {key} is {types}")
+                raise UserError(f"cannot average {path}: the type of {key} is {types}")
 
 
 def _check_value(path: Path, key: str, value: Any) -> None:
     """Raise if `value` isn't a tensor with numbers in memory, of a type that has a mean, all of them finite."""
     if not isinstance(value, Tensor):
-        raise ToolError(f"cannot average {path}: {key} is a {type(value).__name__}, not a tensor")
+        raise UserError(f"cannot average {path}: {key} is a {type(value).__name__}, not a tensor")
     if value.is_meta or value.is_nested or value.layout != torch.strided:
         what = "meta" if value.is_meta else "nested" if value.is_nested else str(value.layout).removeprefix("torch.")
-        raise ToolError(f"cannot average {path}: {key} is a {what} tensor, but must be a dense one")
+        raise UserError(f"cannot average {path}: {key} is a {what} tensor, but must be a dense one")
     if value.dtype not in _SUM_DTYPES:
-        raise ToolError(f"cannot average {path}: the type of {key} is {value.dtype}, which has no mean")
+        raise UserError(f"cannot average {path}: the type of {key} is {value.dtype}, which has no mean")
     odd = value.numel() - int(value.isfinite().sum())
     if odd:
-        raise ToolError(f"cannot average {path}: {odd:,} of {value.numel():,} numbers of {key} are NaN or infinite")
+        raise UserError(f"cannot average {path}: {odd:,} of {value.numel():,} numbers of {key} are NaN or infinite")
 
 
 def _sum(path: Path, key: str, total: Tensor, tensor: Tensor) -> Tensor:
     """Return total + tensor in the wider type of the two.
 
     Raises:
-        ToolError: the sum is beyond what that type holds.
+        UserError: the sum is beyond what that type holds.
     """
     wide = tensor.to(_SUM_DTYPES[tensor.dtype])
     added = total + wide
@@ -118,7 +118,7 @@ def _sum(path: Path, key: str, total: Tensor, tensor: Tensor) -> Tensor:
     else:
         overflow = not added.isfinite().all()
     if overflow:
-        raise ToolError(f"cannot average {path}: with it the sum of {key} is beyond what {added.dtype} holds")
+        raise UserError(f"cannot average {path}: with it the sum of {key} is beyond what {added.dtype} holds")
     return added
 
 

@@ -4,7 +4,7 @@ import importlib
 import re
 from typing import Any
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 # the first that rotates in encoders too
 _LEAST = (4, 6, 3)
@@ -15,15 +15,15 @@ def require_ctranslate2() -> Any:
     """Import the package.
 
     Raises:
-        ToolError: it is not installed, cannot be imported, or is too old.
+        UserError: it is not installed, cannot be imported, or is too old.
     """
     try:
         package: Any = importlib.import_module("ctranslate2")
     except ImportError as error:
-        raise ToolError(f"the package ctranslate2 (extra `export`) cannot be imported: {_COMMAND} ({error})") from error
+        raise UserError(f"the package ctranslate2 (extra `export`) cannot be imported: {_COMMAND} ({error})") from error
     version = tuple(map(int, re.findall(r"\d+", package.__version__)[:3]))
     if version < _LEAST:
-        raise ToolError(f"the package ctranslate2 must be newer than {package.__version__}: {_COMMAND}")
+        raise UserError(f"the package ctranslate2 must be newer than {package.__version__}: {_COMMAND}")
     return package
 
 
@@ -57,11 +57,11 @@ def check_compute_type(package: Any, compute_type: str, device: str, *, named: s
         named: what asks for the type, the start of the error.
 
     Raises:
-        ToolError: the device cannot; those that it can are named.
+        UserError: the device cannot; those that it can are named.
     """
     supported = package.get_supported_compute_types(device)
     if compute_type not in supported:
-        raise ToolError(
+        raise UserError(
             f"{named} {compute_type} cannot be computed on this machine's {device}; --compute-type can be "
             f"{', '.join(sorted(supported))}"
         )

@@ -23,13 +23,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.tools._common import ToolError, complete_file, run
 from fairseq_rope.tools.checks import ALLOWED, no_log_lines, same_length
 from fairseq_rope.tools.corpus import RAW_NEEDS, Corpus, Settings
 from fairseq_rope.tools.detokenise import BPE_KINDS
 from fairseq_rope.tools.generate_log import parse_generate_log
 from fairseq_rope.tools.report import Report, score
 from fairseq_rope.tools.textfile import Text, read_lines, read_text
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_file
 
 
 def score_texts(
@@ -38,7 +39,7 @@ def score_texts(
     """Score a file of hypotheses against a file of references, tokenised or raw or both.
 
     Raises:
-        ToolError: a file can't be read, or line counts differ; and see `report.score`.
+        UserError: a file can't be read, or line counts differ; and see `report.score`.
     """
     hyps = read_text(hyp_file)
     no_log_lines(hyps)
@@ -59,7 +60,7 @@ def score_log(log_file: Path, settings: Settings, *, ref_raw: Path | None = None
         src: the source in place of the log's S- lines.
 
     Raises:
-        ToolError: an unfinished log, or a file can't be read, or line counts differ; and see `report.score`.
+        UserError: an unfinished log, or a file can't be read, or line counts differ; and see `report.score`.
     """
     log = parse_generate_log(read_lines(log_file), str(log_file))
     hyps = log.hyp_text()
@@ -90,10 +91,10 @@ def write_hypotheses(report: Report, path: Path) -> None:
     """Write what the detokenised scores were measured on, a sentence a line, for other scorers.
 
     Raises:
-        ToolError: the report has no such scores, or the file can't be written.
+        UserError: the report has no such scores, or the file can't be written.
     """
     if report.raw_hyps is None:
-        raise ToolError(f"--save-hyps needs {RAW_NEEDS}")
+        raise UserError(f"--save-hyps needs {RAW_NEEDS}")
     with complete_file(path) as part:
         part.write_bytes("".join(f"{line}\n" for line in report.raw_hyps).encode())
 
@@ -122,15 +123,15 @@ def main() -> None:
     """Read the command line and print the scores."""
     args = _parser().parse_args()
     if args.log is not None and (args.sys is not None or args.ref is not None):
-        raise ToolError("--log excludes --sys and --ref: a log holds both")
+        raise UserError("--log excludes --sys and --ref: a log holds both")
     if args.log is None and (args.sys is None or (args.ref is None and args.ref_raw is None)):
-        raise ToolError("give --log, or --sys with --ref or --ref-raw or both")
+        raise UserError("give --log, or --sys with --ref or --ref-raw or both")
     if [args.log, args.sys, args.ref, args.ref_raw, args.src].count(Path("-")) > 1:
-        raise ToolError("only one file can be -, stdin")
+        raise UserError("only one file can be -, stdin")
     if args.save_hyps is not None:
         for option in ("sys", "ref", "log", "ref_raw", "src"):
             if _is_same(args.save_hyps, getattr(args, option)):
-                raise ToolError(f"--save-hyps {args.save_hyps} would overwrite --{option.replace('_', '-')}")
+                raise UserError(f"--save-hyps {args.save_hyps} would overwrite --{option.replace('_', '-')}")
     args.allow = tuple(args.allow)
     settings = Settings(**{field.name: getattr(args, field.name) for field in dataclasses.fields(Settings)})
     if args.log is not None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 _GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
@@ -44,19 +44,19 @@ def read_lines(path: Path) -> list[str]:
     U+2028, and shift all lines after it. A byte order mark is no text.
 
     Raises:
-        ToolError: no such file, empty, invalid UTF-8 (with its line), or a truncated gzip file.
+        UserError: no such file, empty, invalid UTF-8 (with its line), or a truncated gzip file.
     """
     name = "stdin" if path == Path("-") else str(path)
     if name != "stdin" and not path.is_file():
-        raise ToolError(f"cannot read {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")
+        raise UserError(f"cannot read {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")
     data = sys.stdin.buffer.read() if name == "stdin" else path.read_bytes()
     if data.startswith(_GZIP_MAGIC):
         try:
             data = gzip.decompress(data)
         except (EOFError, OSError, zlib.error) as error:
-            raise ToolError(f"cannot read {name}: its gzip data is truncated or corrupt ({error})") from error
+            raise UserError(f"cannot read {name}: its gzip data is truncated or corrupt ({error})") from error
     if not data:
-        raise ToolError(f"{name} is empty")
+        raise UserError(f"{name} is empty")
     lines = data.removeprefix(BOM).removesuffix(b"\n").split(b"\n")
     return [_decode(line.removesuffix(b"\r"), name, number) for number, line in enumerate(lines, start=1)]
 
@@ -66,4 +66,4 @@ def _decode(line: bytes, name: str, number: int) -> str:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
         bad = line[error.start : error.start + 1].hex()
-        raise ToolError(f"{name}:{number}: not valid UTF-8, byte {error.start + 1} is 0x{bad}") from error
+        raise UserError(f"{name}:{number}: not valid UTF-8, byte {error.start + 1} is 0x{bad}") from error

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 # not what was cut, such as `num_updates 12` of 1200 with the next line behind it
 _END = r"(?: \||$)"
@@ -42,10 +42,10 @@ def read_train_log(path: Path) -> TrainLog:
     """Read a log; what was repeated after a resume counts as it last was, and a last line without its end does not.
 
     Raises:
-        ToolError: the file is missing, no validation is in it, or an entry is damaged.
+        UserError: the file is missing, no validation is in it, or an entry is damaged.
     """
     if not path.is_file():
-        raise ToolError(f"there is no training log {path}")
+        raise UserError(f"there is no training log {path}")
     validations: dict[int, Validation] = {}
     parameters, seconds = 0, float("nan")
     # paths in a log may be in any encoding
@@ -55,13 +55,13 @@ def read_train_log(path: Path) -> TrainLog:
             epoch, updates = int(match[1]), int(match[3])
             validations[updates] = Validation(epoch, updates, _float(match[2], f"{path}:{number}: loss"))
         elif "| valid on " in line:
-            raise ToolError(f"{path}:{number}: a validation must have a loss and num_updates: damaged, or cut off?")
+            raise UserError(f"{path}:{number}: a validation must have a loss and num_updates: damaged, or cut off?")
         elif match := _TRAIN.search(line):
             seconds = _float(match[1], f"{path}:{number}: wall")
         elif match := _PARAMETERS.search(line):
             parameters = int(match[1].replace(",", "") or 0)
     if not validations:
-        raise ToolError(f"{path}: no validation is in this log")
+        raise UserError(f"{path}: no validation is in this log")
     return TrainLog([validations[updates] for updates in sorted(validations)], parameters, seconds)
 
 
@@ -69,4 +69,4 @@ def _float(text: str, named: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ToolError(f"{named} must be a number, but is {text!r}") from None
+        raise UserError(f"{named} must be a number, but is {text!r}") from None

@@ -24,11 +24,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from fairseq_rope.tools._common import ToolError, complete_file, named_when_full, run, silence_libraries
-from fairseq_rope.tools.clean_line import byte_lines
+from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.tools.translate_log import TranslateLog
 from fairseq_rope.tools.translate_options import parse
 from fairseq_rope.tools.translator import Translator
+from fairseq_rope_data.clean_line import byte_lines
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_file, named_when_full
 
 
 def read_inputs(names: Sequence[str]) -> Iterator[bytes]:
@@ -43,7 +45,7 @@ def open_output(name: str) -> Iterator[BinaryIO]:
     """Open stdout for `-`, or a file that is there only when it is complete; a pipe or device is written directly.
 
     Raises:
-        ToolError: the file cannot be written.
+        UserError: the file cannot be written.
     """
     path = Path(name)
     if name == "-":
@@ -54,7 +56,7 @@ def open_output(name: str) -> Iterator[BinaryIO]:
         try:
             file = part.open("wb")
         except OSError as error:
-            raise ToolError(f"--output {name} cannot be written: {error.strerror}") from error
+            raise UserError(f"--output {name} cannot be written: {error.strerror}") from error
         with file:
             yield file
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from fairseq_rope.tools._streams import tell
+from fairseq_rope_data.streams import tell
 
 
 class TranslateLog:

@@ -15,12 +15,12 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf, gen_parser_f
 from fairseq.tasks import TASK_REGISTRY
 from omegaconf import MISSING
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.codes_file import check_codes
 from fairseq_rope.tools.data_folder import languages, refuse_colon
 from fairseq_rope.tools.detokenise import BPE_KINDS
 from fairseq_rope.tools.engine_options import RuntimeOptions, add_engine_options, runtime_options
 from fairseq_rope.tools.recorded import check_recorded
+from fairseq_rope_data.errors import UserError
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_BUFFER_SIZE = 1000
@@ -61,7 +61,7 @@ def parse(argv: Sequence[str], description: str) -> Request:
     """Read and check a command line without its program name.
 
     Raises:
-        ToolError: an option breaks its rule, or names a file or folder that isn't there.
+        UserError: an option breaks its rule, or names a file or folder that isn't there.
         SystemExit: argparse's own, for --help and for options that it refuses.
     """
     parser = _parser(description)
@@ -70,9 +70,9 @@ def parse(argv: Sequence[str], description: str) -> Request:
     try:
         args = options.parse_args_and_arch(parser, input_args=list(argv))
     except (ImportError, OSError) as error:
-        raise ToolError(f"--user-dir cannot be imported: {error}") from error
+        raise UserError(f"--user-dir cannot be imported: {error}") from error
     except ValueError as error:  # options that exclude each other
-        raise ToolError(str(error)) from error
+        raise UserError(str(error)) from error
     inputs, args.input = args.input or ["-"], "-"
     runtime = runtime_options(args, parser)
     if args.max_tokens is None and args.batch_size is None:
@@ -90,7 +90,7 @@ def _parser(description: str) -> argparse.ArgumentParser:
     try:
         parser: argparse.ArgumentParser = options.get_interactive_generation_parser()
     except (ImportError, OSError) as error:
-        raise ToolError(f"--user-dir cannot be imported: {error}") from error
+        raise UserError(f"--user-dir cannot be imported: {error}") from error
     parser.prog, parser.usage, parser.description = "translate", USAGE, description
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     group = parser.add_argument_group("Translate")
@@ -124,29 +124,29 @@ def _add_common_choices(parser: argparse.ArgumentParser) -> None:
 def _check_options(args: argparse.Namespace) -> None:
     for name, reason in _REFUSED.items():
         if getattr(args, name, None):
-            raise ToolError(f"--{name.replace('_', '-')} cannot be used with translate: {reason}")
+            raise UserError(f"--{name.replace('_', '-')} cannot be used with translate: {reason}")
     for name, least in _LEAST.items():
         value = getattr(args, name, None)
         if value is not None and value < least:
-            raise ToolError(f"--{name.replace('_', '-')} must be at least {least}, but is {value}")
+            raise UserError(f"--{name.replace('_', '-')} must be at least {least}, but is {value}")
     for name, value in vars(args).items():
         # type, not isinstance: a bool is no number
         if (type(value) is float and not math.isfinite(value)) or (type(value) is int and abs(value) > _MAX_INT):
-            raise ToolError(f"--{name.replace('_', '-')} must be a number of up to {_MAX_INT}, but is {value}")
+            raise UserError(f"--{name.replace('_', '-')} must be a number of up to {_MAX_INT}, but is {value}")
     if args.post_process not in (None, *BPE_KINDS):
-        raise ToolError(f"--post-process must be one of {', '.join(BPE_KINDS)}, but is {args.post_process}")
+        raise UserError(f"--post-process must be one of {', '.join(BPE_KINDS)}, but is {args.post_process}")
     if args.temperature <= 0:
-        raise ToolError(f"--temperature must be above 0, but is {args.temperature}")
+        raise UserError(f"--temperature must be above 0, but is {args.temperature}")
     shortest = int(2 * args.max_len_a + args.max_len_b)
     if shortest < max(args.min_len, 1):
-        raise ToolError(
+        raise UserError(
             f"2 x --max-len-a + --max-len-b must be at least {max(args.min_len, 1)} (--min-len), but is {shortest}"
         )
 
 
 def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     if args.path is None:
-        raise ToolError("--path must name a checkpoint, or several with : between them")
+        raise UserError("--path must name a checkpoint, or several with : between them")
     if args.engine == "fairseq" and not args.checkpoint_suffix and args.checkpoint_shard_count == 1:
         refuse_colon("--path", args.path)
         _check("--path", utils.split_paths(args.path), Path.is_file)
@@ -160,16 +160,16 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     # a pipe is a good input, a folder is not
     _check("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
     if args.output != "-" and Path(args.output).is_dir():
-        raise ToolError(f"--output must be a file, but {args.output} is a folder")
+        raise UserError(f"--output must be a file, but {args.output} is a folder")
     if args.task == "translation":
         args.source_lang, args.target_lang = languages(Path(args.data), args.source_lang, args.target_lang)
     if args.normalise and not getattr(args, "source_lang", None):
-        raise ToolError("--normalise needs --source-lang: its rules depend on the language")
+        raise UserError("--normalise needs --source-lang: its rules depend on the language")
 
 
 def _given(name: str | None, bpe: str, option: str) -> str:
     if name is None or name == MISSING:
-        raise ToolError(f"--bpe {bpe} needs --{option.replace('_', '-')}")
+        raise UserError(f"--bpe {bpe} needs --{option.replace('_', '-')}")
     return name
 
 
@@ -177,4 +177,4 @@ def _check(option: str, names: Sequence[str], good: Callable[[Path], bool]) -> N
     for name in names:
         if not good(Path(name)):
             problem = "it is a folder" if name and Path(name).is_dir() else "there is no such file"
-            raise ToolError(f"{option} {name}: {problem}")
+            raise UserError(f"{option} {name}: {problem}")

@@ -6,13 +6,13 @@ from itertools import islice
 from fairseq import tasks, utils
 
 import fairseq_rope  # noqa: F401  registers the archs and lets torch load fairseq's types
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.ctranslate2_engine import CTranslate2Engine
 from fairseq_rope.tools.engine import Engine, Hypothesis
 from fairseq_rope.tools.ensemble import brief
 from fairseq_rope.tools.fairseq_engine import FairseqEngine
 from fairseq_rope.tools.line_codec import LineCodec
 from fairseq_rope.tools.translate_options import Request, parse
+from fairseq_rope_data.errors import UserError
 
 # takes the number of a line, from 1, and what was replaced or cut in it
 Report = Callable[[int, str], None]
@@ -33,7 +33,7 @@ class Translator:
         report: told what had to be replaced or cut.
 
     Raises:
-        ToolError: a model, dictionary or BPE file can't be loaded, or options exclude each other.
+        UserError: a model, dictionary or BPE file can't be loaded, or options exclude each other.
     """
 
     def __init__(self, request: Request, *, report: Report = ignore) -> None:
@@ -46,7 +46,7 @@ class Translator:
             self.task = tasks.setup_task(cfg.task)
             self.codec = LineCodec(self.task, cfg, normalise=request.normalise, lowercase=request.lowercase)
         except Exception as error:  # each task, tokeniser and BPE has errors of its own
-            raise ToolError(f"cannot load the dictionaries of {cfg.task.data} or --bpe: {brief(error)}") from error
+            raise UserError(f"cannot load the dictionaries of {cfg.task.data} or --bpe: {brief(error)}") from error
         self.engine: Engine
         if request.runtime is None:
             self.engine = FairseqEngine(cfg, self.task)

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from benchmarks.rotation import standing_still
 from fairseq_rope.modules.rotary import LAYOUTS, rotary_embedding
-from fairseq_rope.tools import _common
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError, run
 from tests.reference import ReferenceTransformer, rotation_matrix
 
 # number type -> largest error of a rotated value, and of a logit; values and logits are of the order of 1
@@ -28,7 +27,7 @@ def main() -> None:
     """Print the errors and what they may be.
 
     Raises:
-        ToolError: one is larger.
+        UserError: one is larger.
     """
     logging.disable(logging.INFO)  # of fairseq
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -47,7 +46,7 @@ def main() -> None:
                 if _error(whole(model, device), expected) < 2 * limits[1]:
                     failed.append(f"{layout}, {dtype}: a model without rotation would pass")
     if failed:
-        raise ToolError(f"not the float64 reference: {'; '.join(failed)}")
+        raise UserError(f"not the float64 reference: {'; '.join(failed)}")
 
 
 def rotation_error(layout: str, dtype: torch.dtype, device: str) -> float:
@@ -130,4 +129,4 @@ def _error(actual: Tensor, expected: Tensor) -> float:
 
 
 if __name__ == "__main__":
-    _common.run("check_gpu", main)
+    run("check_gpu", main)

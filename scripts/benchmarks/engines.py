@@ -10,9 +10,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from fairseq_rope.tools._common import ToolError, silence_libraries
+from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.tools.metrics import fairseq_bleu
 from fairseq_rope.tools.translator import Translator
+from fairseq_rope_data.errors import UserError
 
 
 class Found(NamedTuple):
@@ -41,7 +42,7 @@ class Contender:
         """Translate the test set; the seconds are those of the search alone.
 
         Raises:
-            ToolError: what is wrong with options, files or sentences.
+            UserError: what is wrong with options, files or sentences.
             OSError: the folder of fairseq-preprocess has no such set.
         """
         return self._process.submit(_search, *self._spec).result()
@@ -58,7 +59,7 @@ def _search(options: tuple[str, ...], limit: int | None, threads: int) -> tuple[
     seconds = time.perf_counter() - start
     hypotheses = [best for place in range(len(sources)) if (best := found.get(place)) is not None]
     if len(hypotheses) < len(sources):
-        raise ToolError(f"{len(sources) - len(hypotheses)} sentences have no translation")
+        raise UserError(f"{len(sources) - len(hypotheses)} sentences have no translation")
     texts = [_text(translator, best.tokens) for best in hypotheses]
     scores, tokens = [best.score for best in hypotheses], sum(len(best.tokens) for best in hypotheses)
     return seconds, Found(texts, scores, tokens, fairseq_bleu(texts, references).value)
@@ -77,7 +78,7 @@ def _load(options: tuple[str, ...], limit: int | None, threads: int) -> tuple[Tr
     sources = [dataset.src[i] for i in numbers]
     longest, most = max(map(len, sources), default=0), translator.engine.max_source_tokens
     if longest > most:
-        raise ToolError(f"a sentence of {subset} has {longest} tokens, and the most is {most}")
+        raise UserError(f"a sentence of {subset} has {longest} tokens, and the most is {most}")
     return translator, sources, [_text(translator, dataset.tgt[i].tolist()) for i in numbers]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks import setup
 from benchmarks.generate import BATCHES
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 KINDS = ("train", "generate", "length", "rotation")
 NUMBER_TYPES = ("fp32", "bf16", "fp16")
@@ -16,7 +16,7 @@ def read(description: str) -> argparse.Namespace:
     """Read the command line; `description` is what --help begins with.
 
     Raises:
-        ToolError: an option or a file breaks its rule.
+        UserError: an option or a file breaks its rule.
     """
     args = _parser(description).parse_args()
     _complete(args)
@@ -106,7 +106,7 @@ def _complete(args: argparse.Namespace) -> None:
 
     gpu = torch.cuda.is_available()
     if args.device == "cuda" and not gpu:
-        raise ToolError("--device cuda needs a GPU that torch can use, but there is none")
+        raise UserError("--device cuda needs a GPU that torch can use, but there is none")
     args.device = args.device or ("cuda" if gpu else "cpu")
     on_gpu = args.device == "cuda"
     args.kinds = args.kinds or list(KINDS)
@@ -119,19 +119,19 @@ def _complete(args: argparse.Namespace) -> None:
 
 def _check(args: argparse.Namespace) -> None:
     if unknown := set(args.kinds) - set(KINDS):
-        raise ToolError(f"KIND must be one of {', '.join(KINDS)}, but is {', '.join(sorted(unknown))}")
+        raise UserError(f"KIND must be one of {', '.join(KINDS)}, but is {', '.join(sorted(unknown))}")
     if args.warm_up < 0:
-        raise ToolError(f"--warm-up must be 0 or more, but is {args.warm_up}")
+        raise UserError(f"--warm-up must be 0 or more, but is {args.warm_up}")
     if args.steps == 1:
-        raise ToolError("--steps must be 2 or more, a word and the end of the sentence, but is 1")
+        raise UserError("--steps must be 2 or more, a word and the end of the sentence, but is 1")
     checkpoints = [args.stock_checkpoint, args.rope_checkpoint]
     if any(checkpoints) and not (all(checkpoints) and args.data):
-        raise ToolError("--stock-checkpoint, --rope-checkpoint and the --data of both are given together, or none is")
+        raise UserError("--stock-checkpoint, --rope-checkpoint and the --data of both are given together, or none is")
     for path in filter(None, [*checkpoints, args.data]):
         if not path.exists():
-            raise ToolError(f"there is no {path}")
+            raise UserError(f"there is no {path}")
     for split in ("train", "test"):
         if args.data and not any(args.data.glob(f"{split}.*-*.*.idx")):
-            raise ToolError(f"--data must be a binarised corpus with a {split} set, but {args.data} has none")
+            raise UserError(f"--data must be a binarised corpus with a {split} set, but {args.data} has none")
     if args.output and not args.output.parent.is_dir():
-        raise ToolError(f"cannot write {args.output}: there is no folder {args.output.parent}")
+        raise UserError(f"cannot write {args.output}: there is no folder {args.output.parent}")

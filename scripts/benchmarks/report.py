@@ -7,7 +7,7 @@ from typing import Any
 from benchmarks.compare import Measured
 from benchmarks.spec import TRAINED
 from benchmarks.worker import OUT_OF_MEMORY
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 Row = dict[str, Any]
 MIB = 2**20
@@ -30,14 +30,14 @@ def compared(row: Row, stock: Measured, rope: Measured) -> Row:
         above 1 in favour of rope) and `memory` (its peak to stock's, below 1 in favour of rope).
 
     Raises:
-        ToolError: options made them train on other tokens, or translate into others where lengths are forced.
+        UserError: options made them train on other tokens, or translate into others where lengths are forced.
     """
     row = {**row, "models": {"stock": _with_speed(stock), "rope": _with_speed(rope)}}
     if "error" in stock or "error" in rope:
         return row
     if row.get("lengths") != TRAINED and stock["tokens"] != rope["tokens"]:
         counts = f"stock {stock['tokens']}, rope {rope['tokens']}"
-        raise ToolError(f"the models must see the same batches, but their tokens are: {counts}")
+        raise UserError(f"the models must see the same batches, but their tokens are: {counts}")
     rates = zip(*(row["models"][model]["tokens_per_second"]["all"] for model in ("stock", "rope")), strict=True)
     return {**row, "speed": spread([ours / theirs for theirs, ours in rates]), "memory": rope["peak"] / stock["peak"]}
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from benchmarks import check_gpu
 from torch import Tensor
 
+from benchmarks import check_gpu
 from fairseq_rope.modules.rotary import RotaryEmbedding
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmark_gpu.sh"
 # Answers as a Python of $STUB_KIND would, that lacks $STUB_LACKS and in which the benchmark $STUB_FAILS fails.
@@ -159,5 +159,5 @@ def test_the_check_sees_what_goes_wrong_in_low_precision_and_with_a_cache(
     else:
         monkeypatch.setattr(RotaryEmbedding, "table", in_bfloat16)
     found = {"angles": "torch.bfloat16, rotation", "cache": "torch.float32, logits step by step"}
-    with pytest.raises(ToolError, match=f"not the float64 reference: .*{found[broken]}"):
+    with pytest.raises(UserError, match=f"not the float64 reference: .*{found[broken]}"):
         check_gpu.main()

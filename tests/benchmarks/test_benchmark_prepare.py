@@ -10,10 +10,10 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+
 from benchmarks.corpus import real_pairs, repeated, write
 from benchmarks.extrapolation import Point, linear, power, seconds
 from benchmarks.process_tree import Measurement, measure
-
 from tests.tools.corpora import sentences
 from tests.trained import ROOT
 

@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from benchmarks.engines import Found
 from compare_engines import STOCK, compared, differences, main, table
-
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 from tests.trained import ROOT, Trained, call
 
 
@@ -84,6 +84,6 @@ def test_bad_options_are_told(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["compare_engines.py", *trained.options(), *options])
-    with pytest.raises((ToolError, SystemExit)) as error:
+    with pytest.raises((UserError, SystemExit)) as error:
         main()
     assert message in f"{error.value}{capsys.readouterr().err}"

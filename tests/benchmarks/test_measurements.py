@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from benchmarks import data, flops
-from benchmarks.compare import compare
-from benchmarks.rotation import standing_still
-from benchmarks.spec import Repetition, Spec, total
 from fairseq.data.data_utils import load_indexed_dataset
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks import data, flops
+from benchmarks.compare import compare
+from benchmarks.rotation import standing_still
+from benchmarks.spec import Repetition, Spec, total
 from tests.models.small import logits, sample, small, stock
 
 

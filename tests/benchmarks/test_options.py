@@ -5,12 +5,12 @@ import logging
 import sys
 from pathlib import Path
 
-import benchmark
 import pytest
 import torch
-from benchmarks import options
 
-from fairseq_rope.tools._common import ToolError
+import benchmark
+from benchmarks import options
+from fairseq_rope_data.errors import UserError
 
 
 def read(monkeypatch: pytest.MonkeyPatch, folder: Path, *arguments: str):
@@ -61,7 +61,7 @@ def test_an_error_names_the_option_the_rule_and_the_value(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], error: str
 ):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(ToolError, match=error):
+    with pytest.raises(UserError, match=error):
         read(monkeypatch, tmp_path, *arguments)
     assert not (tmp_path / "work").exists()
 

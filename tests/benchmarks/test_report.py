@@ -1,10 +1,10 @@
 """Statistics and tables of the benchmark."""
 
 import pytest
+
 from benchmarks import report
 from benchmarks.compare import Measured
-
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 
 SETTING = {"kind": "train", "size": "tiny", "number_type": "fp32", "max_tokens": 4096}
 
@@ -29,7 +29,7 @@ def test_speed_is_the_ratio_of_each_repetition_and_not_of_the_medians():
 
 
 def test_models_that_saw_other_tokens_are_not_compared():
-    with pytest.raises(ToolError, match=r"must see the same batches, but their tokens are: stock \[100\], rope \[99\]"):
+    with pytest.raises(UserError, match=r"must see the same batches, but their tokens are: stock \[100\], rope \[99\]"):
         report.compared(SETTING, measured(1.0), measured(1.0, tokens=99))
 
 

@@ -1,4 +1,4 @@
-"""Run a program of data-prep in this process: its real command line, without the time that a new Python takes."""
+"""Run a program of fairseq_rope_data by its command line, in this process: a new Python takes time."""
 
 import io
 import runpy
@@ -6,8 +6,6 @@ import sys
 from typing import NamedTuple
 
 import pytest
-
-from tests.trained import ROOT
 
 
 class Done(NamedTuple):
@@ -24,7 +22,7 @@ class Done(NamedTuple):
 
 
 def run_program(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: object, stdin: bytes = b"") -> Done:
-    """Run `python data-prep/NAME ARGUMENTS <stdin`."""
+    """Run `python -m fairseq_rope_data.NAME ARGUMENTS <stdin`."""
     output, errors = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     status = 0
     with monkeypatch.context() as patch:
@@ -33,7 +31,7 @@ def run_program(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: object, 
         patch.setattr(sys, "stdout", output)
         patch.setattr(sys, "stderr", errors)
         try:
-            runpy.run_path(str(ROOT / "data-prep" / name), run_name="__main__")
+            runpy.run_module(f"fairseq_rope_data.{name}", run_name="__main__", alter_sys=True)
         except SystemExit as end:
             # the interpreter would print a text and return 1
             status = end.code if isinstance(end.code, int) else 1

@@ -1,4 +1,4 @@
-"""data-prep/apply_bpe.py: what `subword-nmt apply-bpe` gives, in bounded memory."""
+"""fairseq_rope_data.apply_bpe: what `subword-nmt apply-bpe` gives, in bounded memory."""
 
 import gzip
 import io
@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-import apply_bpe
 import pytest
 from subword_nmt.apply_bpe import BPE
 from subword_nmt.learn_bpe import learn_bpe
 
+from fairseq_rope_data import apply_bpe
 from tests.data_prep.program import run_program
 from tests.tools.corpora import sentences
 
@@ -50,7 +50,7 @@ def subword_nmt(codes: Path, text: Path) -> bytes:
 def test_each_line_is_what_subword_nmt_gives(
     monkeypatch: pytest.MonkeyPatch, codes: Path, text: Path, jobs: int
 ) -> None:
-    done = run_program(monkeypatch, "apply_bpe.py", "--codes", codes, "--jobs", jobs, text)
+    done = run_program(monkeypatch, "apply_bpe", "--codes", codes, "--jobs", jobs, text)
     assert done.stdout == subword_nmt(codes, text)
     assert (done.status, done.stderr) == (0, "") and b"@@ " in done.stdout
 
@@ -61,7 +61,7 @@ def test_codes_of_the_first_version_of_subword_nmt_are_read_as_such(
     old = tmp_path / "codes"
     merges = codes.read_text(encoding="utf-8").split("\n", 1)[1]
     old.write_text(merges, encoding="utf-8")
-    done = run_program(monkeypatch, "apply_bpe.py", "--codes", old, "--jobs", 1, text)
+    done = run_program(monkeypatch, "apply_bpe", "--codes", old, "--jobs", 1, text)
     bpe = BPE(io.StringIO(merges))
     assert bpe.version == (0, 1)
     assert done.stdout.decode().split("\n")[:-1] == [bpe.process_line(line) for line in LINES]
@@ -74,7 +74,7 @@ def test_real_text_with_the_codes_of_wu_et_al_is_what_subword_nmt_gives(
     codes.write_bytes(gzip.decompress((data_dir / "multi30k_wu2021" / "code.gz").read_bytes()))
     news = gzip.decompress((data_dir / "wmt_newstest_ende" / "newstest2014.de.gz").read_bytes())
     text.write_bytes(news)
-    done = run_program(monkeypatch, "apply_bpe.py", "--codes", codes, text)
+    done = run_program(monkeypatch, "apply_bpe", "--codes", codes, text)
     assert done.stdout == subword_nmt(codes, text) and done.stdout.count(b"\n") == 3_003
 
 
@@ -106,6 +106,6 @@ def test_bad_codes_are_one_line_that_names_the_place(
     codes = tmp_path / "codes"
     if content is not None:
         codes.write_bytes(content)
-    done = run_program(monkeypatch, "apply_bpe.py", "--codes", codes, stdin=b"ein Haus\n")
+    done = run_program(monkeypatch, "apply_bpe", "--codes", codes, stdin=b"ein Haus\n")
     assert (done.status, done.stdout) == (1, b"")
-    assert done.stderr == f"apply_bpe.py: error: {message}".replace("CODES", str(codes))
+    assert done.stderr == f"apply_bpe: error: {message}".replace("CODES", str(codes))

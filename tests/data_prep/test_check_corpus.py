@@ -1,16 +1,16 @@
-"""data-prep/check_corpus.py: a good corpus passes, and what would cost hours later is an error now."""
+"""fairseq_rope_data.check_corpus: a good corpus passes, and what would cost hours later is an error now."""
 
 import gzip
 from itertools import islice
 from pathlib import Path
 
 import pytest
-from check_corpus import looks_swapped
-from grammar.dice import Dice
-from grammar.mixture import ordinary
-from make_grammar_corpus import distinct
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+from fairseq_rope_data.check_corpus import looks_swapped
+from fairseq_rope_data.grammar.__main__ import distinct
+from fairseq_rope_data.grammar.dice import Dice
+from fairseq_rope_data.grammar.mixture import ordinary
 from tests.data_prep.program import Done, run_program
 
 Pairs = list[tuple[str, str]]
@@ -36,7 +36,7 @@ def write(prefix: Path, pairs: Pairs) -> None:
 
 def check(monkeypatch: pytest.MonkeyPatch, *prefixes: Path, options: tuple[str, ...] = ()) -> Done:
     sides = ("--source-lang", "en", "--target-lang", "de")
-    return run_program(monkeypatch, "check_corpus.py", *sides, *options, *prefixes)
+    return run_program(monkeypatch, "check_corpus", *sides, *options, *prefixes)
 
 
 def swapped(pairs: Pairs) -> Pairs:
@@ -59,7 +59,7 @@ def test_swapped_sides_are_an_error_unless_languages_do_not_matter(
     write(tmp_path / "train", swapped(corpus))
     done = check(monkeypatch, tmp_path / "train")
     assert done.status == 1 and done.error == (
-        f"check_corpus.py: error: {tmp_path}/train.en and {tmp_path}/train.de look swapped: "
+        f"check_corpus: error: {tmp_path}/train.en and {tmp_path}/train.de look swapped: "
         "the first reads like de, the second like en; --any-language leaves this check out"
     )
     assert check(monkeypatch, tmp_path / "train", options=("--any-language",)).status == 0
@@ -106,11 +106,11 @@ def test_a_language_that_is_not_known_is_told_and_all_else_is_checked(
     done = check(monkeypatch, tmp_path / "train", options=("--target-lang", "tlh"))
     assert (done.status, done.stderr) == (
         0,
-        "check_corpus.py: not checked for swapped sides: tlh is no known language\n",
+        "check_corpus: not checked for swapped sides: tlh is no known language\n",
     )
     (tmp_path / "train.tlh").unlink()
     done = check(monkeypatch, tmp_path / "train", options=("--target-lang", "tlh"))
-    assert done.error == f"check_corpus.py: error: cannot read {tmp_path}/train.tlh: No such file or directory"
+    assert done.error == f"check_corpus: error: cannot read {tmp_path}/train.tlh: No such file or directory"
 
 
 @pytest.mark.parametrize(
@@ -138,4 +138,4 @@ def test_a_bad_corpus_is_one_line_that_names_it(
     done = check(monkeypatch, tmp_path / "train", options=("--any-language",))
     for name, path in paths.items():
         message = message.replace(name, str(path))
-    assert (done.status, done.stdout, done.stderr) == (1, b"", f"check_corpus.py: error: {message}")
+    assert (done.status, done.stdout, done.stderr) == (1, b"", f"check_corpus: error: {message}")

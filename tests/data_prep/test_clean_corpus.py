@@ -1,4 +1,4 @@
-"""data-prep/clean_corpus.py: which pairs are dropped, by which rule, and counts that add up."""
+"""fairseq_rope_data.clean_corpus: which pairs are dropped, by which rule, and counts that add up."""
 
 import json
 import random
@@ -36,7 +36,7 @@ def write(prefix: Path, corpus: list[tuple[str, str]]) -> None:
 def clean(monkeypatch: pytest.MonkeyPatch, folder: Path, *options: object) -> Done:
     """Run it from folder/in to folder/out."""
     sides = ("--source-lang", "en", "--target-lang", "de")
-    return run_program(monkeypatch, "clean_corpus.py", *sides, *options, folder / "in", folder / "out")
+    return run_program(monkeypatch, "clean_corpus", *sides, *options, folder / "in", folder / "out")
 
 
 def rule(source: str, target: str, shortest: int, longest: int, ratio: Fraction) -> str:
@@ -101,7 +101,7 @@ def test_an_error_in_the_last_line_leaves_no_new_file_and_the_old_ones(
     (tmp_path / "in.de").write_bytes(target)
     (tmp_path / "out.en").write_bytes(b"old\n")
     done = clean(monkeypatch, tmp_path)
-    assert (done.status, done.stderr) == (1, f"clean_corpus.py: error: {message}".replace("OUT", str(tmp_path)))
+    assert (done.status, done.stderr) == (1, f"clean_corpus: error: {message}".replace("OUT", str(tmp_path)))
     assert {path.name for path in tmp_path.iterdir()} == {"in.en", "in.de", "out.en"}
     assert (tmp_path / "out.en").read_bytes() == b"old\n"
 
@@ -122,13 +122,13 @@ def test_an_option_that_breaks_its_rule_is_named(
 ) -> None:
     write(tmp_path / "in", [("one", "eins")])
     done = clean(monkeypatch, tmp_path, *options)
-    assert (done.status, done.stderr) == (1, f"clean_corpus.py: error: {message}")
+    assert (done.status, done.stderr) == (1, f"clean_corpus: error: {message}")
     assert {path.name for path in tmp_path.iterdir()} == {"in.en", "in.de"}
 
 
 def test_a_corpus_is_not_cleaned_into_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write(tmp_path / "in", [("one", "eins"), ("", "")])
     names = (tmp_path / "in", tmp_path / ".." / tmp_path.name / "in")
-    done = run_program(monkeypatch, "clean_corpus.py", "--source-lang", "en", "--target-lang", "de", *names)
-    assert done.stderr == f"clean_corpus.py: error: IN and OUT must differ, but are both {names[0]}"
+    done = run_program(monkeypatch, "clean_corpus", "--source-lang", "en", "--target-lang", "de", *names)
+    assert done.stderr == f"clean_corpus: error: IN and OUT must differ, but are both {names[0]}"
     assert (tmp_path / "in.en").read_bytes() == b"one\n\n"

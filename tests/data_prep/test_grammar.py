@@ -1,19 +1,16 @@
 """The grammar against a German teacher: sentences translated by hand, and the declensions of the grammar books."""
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "data-prep"))
-
-from grammar import english, german
-from grammar.declension import decline
-from grammar.dice import Dice
-from grammar.lexicon import VERBS, adjective, adverb, noun, read_verbs, rows, verb
-from grammar.meaning import HE, SHE, THEY, WE, Adjunct, Clause, I, Phrase
-from grammar.text import spell
+from fairseq_rope_data.grammar import english, german, lexicon
+from fairseq_rope_data.grammar.declension import decline
+from fairseq_rope_data.grammar.dice import Dice
+from fairseq_rope_data.grammar.lexicon import VERBS, adjective, adverb, noun, read_verbs, rows, verb
+from fairseq_rope_data.grammar.meaning import HE, SHE, THEY, WE, Adjunct, Clause, I, Phrase
+from fairseq_rope_data.grammar.text import spell
 
 
 def the(word: str, determiner: str = "the", *, plural: bool = False, quality: str = "") -> Phrase:
@@ -198,7 +195,7 @@ def test_english_words_have_one_german_word_each() -> None:
 def test_a_verb_whose_past_is_its_base_is_refused(tmp_path: Path) -> None:
     table = tmp_path / "verbs.tsv"
     cells = "read\tread\tlesen\tlese\tliest\tgelesen\thaben\tacc\tperson\ttext\t-\t-\tevent"
-    header = (Path(__file__).parents[2] / "data-prep" / "grammar" / "verbs.tsv").read_text("utf-8").splitlines()[0]
+    header = Path(lexicon.__file__).with_name("verbs.tsv").read_text("utf-8").splitlines()[0]
     table.write_text(f"{header}\n{cells}\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"verbs\.tsv:2: a verb's past must differ from its base, but both are 'read'"):
         read_verbs(table)

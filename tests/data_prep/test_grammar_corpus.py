@@ -4,13 +4,13 @@ import hashlib
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-DATA_PREP = Path(__file__).parents[2] / "data-prep"
-SCRIPT = DATA_PREP / "make_grammar_corpus.py"
+from fairseq_rope_data.grammar import lexicon
+from fairseq_rope_data.grammar.__main__ import distinct
+
 PARTS = {"train": 24_000, "valid": 1_000, "test": 1_000, "long": 500}
 # Of the files as Python 3.10, 3.11, 3.12 and 3.13 all write them; a change of words or grammar changes them.
 CHECKSUMS = {
@@ -28,17 +28,9 @@ FINITE = {"habe", "hat", "haben", "bin", "ist", "sind", "war", "waren", "werde",
 FINITE |= {"muss", "müssen", "sollte", "sollten", "will", "wollen"}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def on_path() -> Iterator[None]:
-    """Import the grammar as the script does: from the script's folder."""
-    sys.path.insert(0, str(DATA_PREP))
-    yield
-    sys.path.remove(str(DATA_PREP))
-
-
 def run(*args: object) -> subprocess.CompletedProcess[str]:
-    """Run the script as a user does."""
-    command = [sys.executable, str(SCRIPT), *map(str, args)]
+    """Run the program as a user does."""
+    command = [sys.executable, "-m", "fairseq_rope_data.grammar", *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
@@ -119,7 +111,7 @@ def test_a_and_an_follow_the_next_sound(parts: dict[str, list[tuple[str, str]]])
 
 
 def test_subordinate_clauses_end_in_a_finite_verb(parts: dict[str, list[tuple[str, str]]]) -> None:
-    table = [line.split("\t") for line in (DATA_PREP / "grammar" / "verbs.tsv").read_text("utf-8").splitlines()[1:]]
+    table = [line.split("\t") for line in (lexicon.FOLDER / "verbs.tsv").read_text("utf-8").splitlines()[1:]]
     finite = set(FINITE)
     for cells in table:
         prefix, _, stem = cells[2].rpartition("|")
@@ -154,8 +146,6 @@ def test_help_says_what_is_written() -> None:
 
 
 def test_one_sentence_with_two_translations_is_refused() -> None:
-    from make_grammar_corpus import distinct
-
     drawn = iter([("One.", "Eins."), ("One.", "Eine.")])
     pairs = distinct(lambda dice: next(drawn), None, range(9), {})  # type: ignore[arg-type]
     assert next(pairs) == ("One.", "Eins.")

@@ -1,4 +1,4 @@
-"""data-prep/learn_bpe.py: Sennrich et al.'s merges, in subword-nmt's form."""
+"""fairseq_rope_data.learn_bpe: Sennrich et al.'s merges, in subword-nmt's form."""
 
 import io
 import os
@@ -15,7 +15,6 @@ from subword_nmt.learn_bpe import learn_bpe
 
 from tests.data_prep.program import Done, run_program
 from tests.tools.corpora import sentences
-from tests.trained import ROOT
 
 
 def write(folder: Path, **texts: list[str]) -> list[Path]:
@@ -26,7 +25,7 @@ def write(folder: Path, **texts: list[str]) -> list[Path]:
 
 
 def learn(monkeypatch: pytest.MonkeyPatch, merges: object, files: list[Path]) -> Done:
-    return run_program(monkeypatch, "learn_bpe.py", "--merges", merges, *files)
+    return run_program(monkeypatch, "learn_bpe", "--merges", merges, *files)
 
 
 def pairs(codes: str) -> list[tuple[str, ...]]:
@@ -83,7 +82,7 @@ def test_the_same_text_gives_the_same_merges_in_every_process(tmp_path: Path) ->
     # words of random letters: most pairs are as frequent as some other
     dice = random.Random(1)
     lines = [" ".join("".join(dice.choices("abcdefghijklmnopqrst", k=5)) for _ in range(20)) for _ in range(300)]
-    command = [sys.executable, str(ROOT / "data-prep" / "learn_bpe.py"), "--merges", "300"]
+    command = [sys.executable, "-m", "fairseq_rope_data.learn_bpe", "--merges", "300"]
     command += map(str, write(tmp_path, text=lines))
     several = {**os.environ, "RAYON_NUM_THREADS": "4"}  # whose results are joined in any order
     runs = [subprocess.run(command, capture_output=True, check=True, env=several).stdout for _ in range(5)]

@@ -1,4 +1,4 @@
-"""data-prep/manifest.py: what other programs say of the same files, byte for byte the same each time."""
+"""fairseq_rope_data.manifest: what other programs say of the same files, byte for byte the same each time."""
 
 import json
 import shutil
@@ -6,9 +6,9 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-import manifest
 import pytest
 
+from fairseq_rope_data import manifest
 from tests.data_prep.program import run_program
 
 FILES = {
@@ -31,7 +31,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def test_sizes_lines_and_checksums_are_those_of_other_programs(monkeypatch: pytest.MonkeyPatch, work: Path) -> None:
-    assert run_program(monkeypatch, "manifest.py", work).status == 0
+    assert run_program(monkeypatch, "manifest", work).status == 0
     files = json.loads((work / "manifest.json").read_text(encoding="utf-8"))["files"]
     assert set(files) == set(FILES)
     for name, facts in files.items():
@@ -52,7 +52,7 @@ def test_a_file_is_read_in_chunks(monkeypatch: pytest.MonkeyPatch, work: Path) -
 
 
 def test_settings_and_versions_are_kept(monkeypatch: pytest.MonkeyPatch, work: Path) -> None:
-    assert run_program(monkeypatch, "manifest.py", work, "BPE=subword_nmt", "MOSES=-a x=y", "CLEAN=").status == 0
+    assert run_program(monkeypatch, "manifest", work, "BPE=subword_nmt", "MOSES=-a x=y", "CLEAN=").status == 0
     found = json.loads((work / "manifest.json").read_text(encoding="utf-8"))
     assert found["settings"] == {"BPE": "subword_nmt", "MOSES": "-a x=y", "CLEAN": ""}
     for package in ("sacremoses", "subword-nmt", "sentencepiece"):
@@ -67,11 +67,11 @@ def test_the_same_files_elsewhere_and_later_give_the_same_bytes_and_others_do_no
     shutil.copytree(work, copy)
     contents = []
     for folder, settings in ((work, ("a=1", "b=2")), (copy, ("b=2", "a=1")), (copy, ("a=1", "b=2"))):
-        run_program(monkeypatch, "manifest.py", folder, *settings)
+        run_program(monkeypatch, "manifest", folder, *settings)
         contents.append((folder / "manifest.json").read_bytes())
     assert contents[0] == contents[1] == contents[2]
     (copy / "raw" / "train.de").write_bytes(FILES["raw/train.de"].replace(b"O", b"0").replace(b"E", b"e"))
-    run_program(monkeypatch, "manifest.py", copy, "a=1", "b=2")
+    run_program(monkeypatch, "manifest", copy, "a=1", "b=2")
     assert (copy / "manifest.json").read_bytes() != contents[0]
 
 
@@ -88,12 +88,12 @@ def test_a_bad_setting_is_named_and_the_old_manifest_stays(
     monkeypatch: pytest.MonkeyPatch, work: Path, settings: list[str], message: str
 ) -> None:
     (work / "manifest.json").write_bytes(b"old")
-    done = run_program(monkeypatch, "manifest.py", work, *settings)
-    assert (done.status, done.stderr) == (1, f"manifest.py: error: {message}")
+    done = run_program(monkeypatch, "manifest", work, *settings)
+    assert (done.status, done.stderr) == (1, f"manifest: error: {message}")
     assert (work / "manifest.json").read_bytes() == b"old"
 
 
 def test_a_folder_without_a_corpus_is_named_and_left_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    done = run_program(monkeypatch, "manifest.py", tmp_path)
-    assert (done.status, done.stderr) == (1, f"manifest.py: error: {tmp_path} has no file in raw, text, data-bin")
+    done = run_program(monkeypatch, "manifest", tmp_path)
+    assert (done.status, done.stderr) == (1, f"manifest: error: {tmp_path} has no file in raw, text, data-bin")
     assert not list(tmp_path.iterdir())

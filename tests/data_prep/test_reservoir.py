@@ -1,6 +1,6 @@
 """reservoir: an even sample of a stream, the same each time."""
 
-from reservoir import Reservoir
+from fairseq_rope_data.reservoir import Reservoir
 
 
 def sample(size: int, count: int) -> list[int]:

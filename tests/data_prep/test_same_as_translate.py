@@ -34,7 +34,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         learn_bpe(words, file, num_symbols=40)
     with pytest.MonkeyPatch.context() as patch:
         learn = ("learn", "--pieces", 70, "--model", model, text)
-        assert run_program(patch, "sentencepiece_bpe.py", *learn).status == 0
+        assert run_program(patch, "sentencepiece_bpe", *learn).status == 0
     return codes, model
 
 
@@ -42,13 +42,13 @@ def prepared(bpe: str, models: tuple[Path, Path], lines: list[str]) -> list[str]
     """What the programs make of training text."""
     first = {"subword_nmt": (), "sentencepiece": ("--tokenizer", "none")}[bpe]
     second = {
-        "subword_nmt": ("apply_bpe.py", "--codes", models[0]),
-        "sentencepiece": ("sentencepiece_bpe.py", "apply", "--model", models[1]),
+        "subword_nmt": ("apply_bpe", "--codes", models[0]),
+        "sentencepiece": ("sentencepiece_bpe", "apply", "--model", models[1]),
     }[bpe]
     with pytest.MonkeyPatch.context() as patch:
         options = ("--lang", "de", "--normalise", "--lowercase", "--jobs", 1, *first)
         text = "".join(f"{line}\n" for line in lines).encode()
-        tokens = run_program(patch, "tokenise.py", *options, stdin=text).stdout
+        tokens = run_program(patch, "tokenize", *options, stdin=text).stdout
         return run_program(patch, *second, "--jobs", 1, stdin=tokens).stdout.decode().split("\n")[:-1]
 
 

@@ -1,4 +1,4 @@
-"""data-prep/sentencepiece_bpe.py: one model of all files, the same each time, whose pieces join to the text."""
+"""fairseq_rope_data.sentencepiece_bpe: one model of all files, the same each time, whose pieces join to the text."""
 
 import gzip
 from pathlib import Path
@@ -10,7 +10,7 @@ from fairseq.data.encoders.sentencepiece_bpe import SentencepieceBPE, Sentencepi
 from tests.data_prep.program import Done, run_program
 from tests.tools.corpora import sentences
 
-PROGRAM = "sentencepiece_bpe.py"
+PROGRAM = "sentencepiece_bpe"
 EN = [line.translate(str.maketrans("aeiou", "éêøîü")) for line in sentences(500, seed=1)]
 DE = [*sentences(500, seed=2), "", "½ m² ﬁn … ｆｕｌｌ „Ja“ \U0001f600 世界"]
 
@@ -41,7 +41,7 @@ def test_the_same_text_gives_the_same_model_of_as_many_pieces_as_asked(
 ) -> None:
     done = learn(monkeypatch, folder, tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == model.read_bytes()
-    assert done.stderr == "sentencepiece_bpe.py: learnt from 1,001 of 1,001 lines\n"
+    assert done.stderr == "sentencepiece_bpe: learnt from 1,001 of 1,001 lines\n"
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     assert processor.get_piece_size() == 200
     # of both languages, whose letters differ
@@ -72,7 +72,7 @@ def test_a_sample_stands_for_all_files(monkeypatch: pytest.MonkeyPatch, folder: 
     models = [tmp_path / "one", tmp_path / "two"]
     for model in models:
         done = learn(monkeypatch, folder, model, "--sample", 300)
-        assert done.stderr == "sentencepiece_bpe.py: learnt from 300 of 1,001 lines\n"
+        assert done.stderr == "sentencepiece_bpe: learnt from 300 of 1,001 lines\n"
     assert models[0].read_bytes() == models[1].read_bytes()
     processor = sentencepiece.SentencePieceProcessor(model_file=str(models[0]))
     assert all(len(processor.encode(line, out_type=str)) < len(line) for line in (EN[0], DE[0]))
@@ -102,7 +102,7 @@ def test_what_cannot_be_learnt_from_is_one_line_and_leaves_no_file(
     done = learn(monkeypatch, folder, tmp_path / "model", *(names.get(option, option) for option in options))
     for name, path in names.items():
         message = message.replace(name, path)
-    assert done.status == 1 and done.stderr.startswith(f"sentencepiece_bpe.py: error: {message}")
+    assert done.status == 1 and done.stderr.startswith(f"sentencepiece_bpe: error: {message}")
     assert "\n" not in done.stderr and {path.name for path in tmp_path.iterdir()} == {"blank", "bad"}
 
 
@@ -113,4 +113,4 @@ def test_what_is_no_model_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         model.write_bytes(content)
     done = run_program(monkeypatch, PROGRAM, "apply", "--model", model, stdin=b"ein Haus\n")
     assert (done.status, done.stdout) == (1, b"") and "\n" not in done.stderr
-    assert done.stderr.startswith(f"sentencepiece_bpe.py: error: --model {model} is no sentencepiece model: ")
+    assert done.stderr.startswith(f"sentencepiece_bpe: error: --model {model} is no sentencepiece model: ")

@@ -1,4 +1,4 @@
-"""data-prep/sgm.py: the sentences of a WMT test set, whether it is in SGM or plain text already."""
+"""fairseq_rope_data.sgm: the sentences of a WMT test set, whether it is in SGM or plain text already."""
 
 import gzip
 import html
@@ -20,7 +20,7 @@ def sgm(sentences: list[str]) -> str:
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | bytes, *options: object) -> Done:
     path = tmp_path / "set"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    done = run_program(monkeypatch, "sgm.py", *options, path)
+    done = run_program(monkeypatch, "sgm", *options, path)
     return done._replace(stderr=done.stderr.replace(str(path), "SET"))
 
 
@@ -110,4 +110,4 @@ def test_a_bad_set_is_one_line_that_names_the_place_and_nothing_is_printed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | bytes, message: str
 ) -> None:
     done = run(monkeypatch, tmp_path, text, "--lines", 3)
-    assert (done.status, done.stdout, done.stderr) == (1, b"", f"sgm.py: error: {message}")
+    assert (done.status, done.stdout, done.stderr) == (1, b"", f"sgm: error: {message}")

@@ -55,11 +55,11 @@ def test_an_archive_with_a_hostile_member_is_refused_by_the_member(
     hostile: Member, message: str, tmp_path: Path, run: Run
 ):
     path = archive(tmp_path / "a.tgz", WANTED, hostile)
-    looked = run("tar_archive.py", str(path))
+    looked = run("tar_archive", str(path))
     assert looked.status == 0 and looked.stdout.decode().startswith(f"is not unpacked: its member {message}")
-    done = run("tar_archive.py", str(path), "training/a.en")
+    done = run("tar_archive", str(path), "training/a.en")
     assert done.status == 1 and done.stdout == b""
-    assert done.error.startswith(f"tar_archive.py: error: {path} is not unpacked: its member {message}")
+    assert done.error.startswith(f"tar_archive: error: {path} is not unpacked: its member {message}")
 
 
 IN_ITS_PLACE = {
@@ -74,15 +74,15 @@ IN_ITS_PLACE = {
 def test_what_is_wanted_must_be_one_file(members: list[Member], tmp_path: Path, run: Run):
     path = archive(tmp_path / "a.tgz", *members)
     name = members[-1][0].name
-    done = run("tar_archive.py", str(path), name)
+    done = run("tar_archive", str(path), name)
     assert done.status == 1 and done.stdout == b""
     assert f"its member '{name}' is a link or a folder, or is there twice" in done.stderr
 
 
 def test_a_link_within_the_archive_harms_nobody(tmp_path: Path, run: Run):
     path = archive(tmp_path / "a.tgz", member("training/b", type=SYMLINK, linkname="../training/a.en"), WANTED)
-    assert run("tar_archive.py", str(path)).stdout == b""
-    assert run("tar_archive.py", str(path), "other", "training/a.en").stdout == b"wanted\n"
+    assert run("tar_archive", str(path)).stdout == b""
+    assert run("tar_archive", str(path), "other", "training/a.en").stdout == b"wanted\n"
 
 
 def zeros(path: Path, start: bytes = b"") -> Path:
@@ -108,16 +108,16 @@ BOMBS = {
 
 @pytest.mark.parametrize(("start", "message"), BOMBS.values(), ids=BOMBS)
 def test_a_bomb_is_named_and_read_to_its_limit_only(start: bytes, message: str, tmp_path: Path, run: Run):
-    done = run("tar_archive.py", str(zeros(tmp_path / "bomb.tgz", start)))
+    done = run("tar_archive", str(zeros(tmp_path / "bomb.tgz", start)))
     assert done.stdout.decode().startswith(f"is not unpacked: {message}")
 
 
 def test_a_bomb_of_text_is_named(tmp_path: Path, run: Run):
     path = zeros(tmp_path / "train.en.gz")
-    done = run("gunzip.py", str(path))
+    done = run("gunzip", str(path))
     assert done.status == 1
     assert done.stdout == b""
-    assert done.error == f"gunzip.py: error: {path} is not unpacked: it holds more than 100 times its size"
+    assert done.error == f"gunzip: error: {path} is not unpacked: it holds more than 100 times its size"
 
 
 @pytest.mark.parametrize(
@@ -134,11 +134,11 @@ def test_what_is_no_gzip_file_is_named(content: bytes | None, message: str, tmp_
     path = tmp_path / "train.en.gz"
     if content is not None:
         path.write_bytes(content)
-    done = run("gunzip.py", str(path))
+    done = run("gunzip", str(path))
     assert done.status == 1 and message in done.stderr and str(path) in done.stderr
 
 
 def test_text_that_shrinks_well_is_unpacked(tmp_path: Path, run: Run):
     text = "the same line\n" * 100_000
     (tmp_path / "train.en.gz").write_bytes(gzip.compress(text.encode()))
-    assert run("gunzip.py", str(tmp_path / "train.en.gz")).stdout == text.encode()
+    assert run("gunzip", str(tmp_path / "train.en.gz")).stdout == text.encode()

@@ -15,8 +15,8 @@ from fairseq.data import Dictionary
 from fairseq.models.transformer import TransformerConfig
 
 from fairseq_rope.export.ctranslate2 import export_checkpoint, main
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.model_folder import read_model_folder, token_names
+from fairseq_rope_data.errors import UserError
 from tests.conftest import SMALL, build_model
 from tests.export.runtime import TOLERANCE, fairseq_scores, pair, runtime, runtime_scores, stir, task_of
 from tests.models.small import EOS, near
@@ -140,7 +140,7 @@ def test_an_output_that_exists_is_an_error_and_stays_as_it_is(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "model").mkdir()
-    with pytest.raises(ToolError, match="model exists already; remove it or choose another name"):
+    with pytest.raises(UserError, match="model exists already; remove it or choose another name"):
         export(monkeypatch, *needed(trained, tmp_path / "model"))
     assert list((tmp_path / "model").iterdir()) == []
 
@@ -202,7 +202,7 @@ def test_a_model_that_is_not_rotary_translation_is_refused(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict, message: str
 ) -> None:
     path = checkpoint(tmp_path, **options)
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         export(monkeypatch, *needed(trained, tmp_path / "model"), "--path", path)
     assert f"{path}: " in str(error.value) and message in str(error.value)
     assert list(tmp_path.iterdir()) == [path]
@@ -214,7 +214,7 @@ def test_dictionaries_of_another_size_are_refused(trained: Trained, tmp_path: Pa
     for lang in ("en", "de"):
         text = (trained.data / f"dict.{lang}.txt").read_text(encoding="utf-8")
         (data / f"dict.{lang}.txt").write_text(f"{text}another 1\n", encoding="utf-8")
-    with pytest.raises(ToolError, match=r"checkpoint_last.pt does not fit DATA .*size mismatch") as error:
+    with pytest.raises(UserError, match=r"checkpoint_last.pt does not fit DATA .*size mismatch") as error:
         export_checkpoint(trained.checkpoint, data, tmp_path / "model", source_lang="en", target_lang="de")
     assert "\n" not in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
@@ -238,7 +238,7 @@ def test_dictionaries_of_another_size_are_refused(trained: Trained, tmp_path: Pa
 def test_bad_options_get_one_clear_line_and_leave_nothing(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         export(monkeypatch, *needed(trained, tmp_path / "model"), *options)
     assert message in str(error.value)
     assert list(tmp_path.iterdir()) == []
@@ -246,7 +246,7 @@ def test_bad_options_get_one_clear_line_and_leave_nothing(
 
 def test_a_copied_file_must_not_replace_one_of_the_model(trained: Trained, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ToolError, match=r"the model folder has a file config.json of its own"):
+    with pytest.raises(UserError, match=r"the model folder has a file config.json of its own"):
         export_checkpoint(trained.checkpoint, trained.data, tmp_path / "model", copy_files=[tmp_path / "config.json"])
     assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
 
@@ -263,10 +263,10 @@ def test_a_missing_or_old_package_is_told_with_the_command_that_installs_it(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(ToolError, match=r"the package ctranslate2 .* pip install 'ctranslate2>=4.6.3'"):
+    with pytest.raises(UserError, match=r"the package ctranslate2 .* pip install 'ctranslate2>=4.6.3'"):
         export_checkpoint(trained.checkpoint, trained.data, tmp_path / "model")
     old = types.ModuleType("ctranslate2")
     old.__version__ = "4.6.2"
     monkeypatch.setitem(sys.modules, "ctranslate2", old)
-    with pytest.raises(ToolError, match=r"ctranslate2 must be newer than 4.6.2: pip install"):
+    with pytest.raises(UserError, match=r"ctranslate2 must be newer than 4.6.2: pip install"):
         export_checkpoint(trained.checkpoint, trained.data, tmp_path / "model")

@@ -8,6 +8,7 @@ in markdown, as docs/faults.md has them:
 
 import fnmatch
 import hashlib
+import importlib.util
 import os
 import random
 import re
@@ -123,7 +124,9 @@ def last_line(done: Done) -> str:
 
 def python(bad: Bad, files: dict[str, str], folder: Path, servers: "SimpleQueue[ForkServer]") -> Done:
     """Run a program of Python as a fork, or by a shell where its streams are not ordinary."""
-    module = MODULES.get(bad.command, f"fairseq_rope.tools.{bad.command}")
+    module = MODULES.get(bad.command) or f"fairseq_rope.tools.{bad.command}"
+    if importlib.util.find_spec(f"fairseq_rope_data.{bad.command}"):
+        module = f"fairseq_rope_data.{bad.command}"
     if bad.command.endswith(".py"):
         module = str(script(bad.command))
     if re.search("[<>]", bad.arguments):

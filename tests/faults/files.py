@@ -16,7 +16,7 @@ import torch
 import fairseq_rope  # noqa: F401  lets torch load fairseq's types
 from fairseq_rope.tools.checkpoints import load_checkpoint
 from tests.faults.damage import damage
-from tests.faults.forked import ROOT, Done, ForkServer
+from tests.faults.forked import Done, ForkServer
 from tests.faults.prepared import GENERATE, TRAIN, prepare
 from tests.faults.report import Report
 
@@ -125,8 +125,8 @@ COMMANDS = {
         _resumable,
         ("rope/checkpoint*",),
     ),
-    "check_manifest.py": Command(
-        str(ROOT / "data-prep" / "check_manifest.py"),
+    "check_manifest": Command(
+        "fairseq_rope_data.check_manifest",
         ["."],
         ["data-bin/train.en-de.*.bin", "data-bin/test.en-de.*.idx", "text/codes", "manifest.json"],
         _prepared,
@@ -148,7 +148,7 @@ COMMANDS = {
     "results": Command(
         "fairseq_rope.tools.results", ["."], ["rope/score-test.json", "rope/train.log", "rope/hyp-test.de"], knows=False
     ),
-    "sgm.py": Command(str(ROOT / "data-prep" / "sgm.py"), ["test.sgm"], ["test.sgm"], knows=False),
+    "sgm": Command("fairseq_rope_data.sgm", ["test.sgm"], ["test.sgm"], knows=False),
 }
 
 

@@ -61,7 +61,7 @@ def _run(server: ForkServer, folder: Path, data: Path) -> None:
         *("fairseq_cli.preprocess", "-s", "en", "-t", "de", "--srcdict", dictionary, "--tgtdict", dictionary),
         *("--trainpref", prefix, "--validpref", prefix, "--testpref", prefix, "--destdir", "data-bin"),
     )
-    call(str(ROOT / "data-prep" / "manifest.py"), ".")
+    call("fairseq_rope_data.manifest", ".")
     call("fairseq_cli.train", *TRAIN, "--max-epoch", "2", "--log-file", "rope/train.log")
     log = call("fairseq_cli.generate", *GENERATE)
     (folder / "rope" / "generate-test.log").write_bytes(log.stdout)

@@ -4,13 +4,13 @@ from argparse import Namespace
 
 import pytest
 import torch
-from benchmarks.rotation import standing_still
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 from fairseq.modules import MultiheadAttention
 from fairseq.modules.quantization import pq
 from fairseq.quantization_utils import quantize_model_scalar
 from torch import Tensor
 
+from benchmarks.rotation import standing_still
 from tests.conftest import SMALL
 from tests.models.small import TASK, near, sample, small, stock
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
 from benchmarks import data, setup, train
 from benchmarks.rotation import standing_still
 from benchmarks.spec import Spec

@@ -53,7 +53,7 @@ def make_archives(folder: Path, data: Path) -> dict[str, Pairs]:
 def _made_corpus(folder: Path) -> Path:
     corpus = folder.with_name(f"{folder.name}-text")
     if not corpus.exists():
-        subprocess.run([sys.executable, "data-prep/make_grammar_corpus.py", str(corpus)], cwd=ROOT, check=True)
+        subprocess.run([sys.executable, "-m", "fairseq_rope_data.grammar", str(corpus)], cwd=ROOT, check=True)
     return corpus
 
 

@@ -1,4 +1,4 @@
-"""Recipes in seconds: shell and data-prep are real, programs that need torch are stubs that record their arguments."""
+"""Recipes in seconds: shell and preparation are real, programs that need torch are stubs that record arguments."""
 
 import os
 import shlex
@@ -11,9 +11,9 @@ from tests.recipes.environment import environment
 from tests.trained import ROOT
 
 PYTHON = """#!{bash}
-# data-prep is real; `-` is the question for GPUs
+# fairseq_rope_data is real; `-` is the question for GPUs
 case "$*" in
-  *data-prep/*) exec {python} "$@" ;;
+  *fairseq_rope_data.*) exec {python} "$@" ;;
   -) echo "0 fp32" ;;
   *tools.average*) echo averaged >"${{!#}}" ;;
   *tools.score*) echo hypothesis >"${{*: -8:1}}" && echo '{{}}' ;;

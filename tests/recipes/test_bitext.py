@@ -31,7 +31,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the first pairs of the embedded corpus, the training text compressed, and a conf.env."""
     folder = tmp_path_factory.mktemp("corpus")
     whole = folder / "whole"
-    subprocess.run([sys.executable, "data-prep/make_grammar_corpus.py", str(whole)], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "fairseq_rope_data.grammar", str(whole)], cwd=ROOT, check=True)
     for name, size in SIZES.items():
         for lang in ("en", "de"):
             lines = (whole / f"{name}.{lang}").read_bytes().splitlines(keepends=True)[:size]

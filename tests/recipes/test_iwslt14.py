@@ -37,7 +37,7 @@ def make_archive(folder: Path, text: dict[str, list[str]]) -> None:
 
 def test_talks_become_text_without_tags_with_every_23rd_pair_for_validation(tmp_path: Path):
     corpus = tmp_path / "corpus"
-    subprocess.run([sys.executable, "data-prep/make_grammar_corpus.py", str(corpus)], cwd=ROOT, check=True)
+    subprocess.run([sys.executable, "-m", "fairseq_rope_data.grammar", str(corpus)], cwd=ROOT, check=True)
     text = {lang: (corpus / f"train.{lang}").read_text("utf-8").splitlines()[:300] for lang in ("de", "en")}
     text["de"][100] = " ".join(["Haus"] * 200)  # over 175 tokens
     text["en"][101] = "No"  # a ratio over 1.5

@@ -39,7 +39,7 @@ def clone(tmp_path: Path) -> Path:
 def test_the_quickstart_and_the_command_that_it_prints_run(clone: Path, tmp_path: Path):
     with (clone / "scripts" / "conf" / "quickstart.env").open("a") as file:
         file.write(SMALL)
-    corpus = clone / "data-prep" / "make_grammar_corpus.py"
+    corpus = clone / "data-prep" / "fairseq_rope_data" / "grammar" / "__main__.py"
     corpus.write_text(re.sub(r"SIZES = \{.*\}", SIZES, corpus.read_text(encoding="utf-8")), encoding="utf-8")
     work = tmp_path / "ö wörk"
     env = environment(work, PYTHONPATH=str(clone))

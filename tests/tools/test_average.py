@@ -18,7 +18,7 @@ from omegaconf import OmegaConf
 from torch import Tensor
 
 from fairseq_rope.tools import average, checkpoints
-from fairseq_rope.tools._common import ToolError
+from fairseq_rope_data.errors import UserError
 from tests.conftest import SMALL, build_model, make_task
 from tests.tools.checkpoint_files import Model, fairseq_checkpoint, save, save_all
 
@@ -180,7 +180,7 @@ def test_inputs_that_do_not_fit_are_refused(
     inputs = tmp_path / "in"
     inputs.mkdir()
     save_all(inputs, [{"w": torch.ones(2)}] * 2)
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         run_main(monkeypatch, "--output", tmp_path / "out.pt", "--inputs", *(str(o).format(d=inputs) for o in options))
     assert os.listdir(tmp_path) == ["in"]
 
@@ -210,7 +210,7 @@ def test_inputs_that_do_not_fit_are_refused(
 def test_models_that_differ_are_refused(model: Model, message: str, tmp_path: Path) -> None:
     first = save(tmp_path / "first.pt", {"a": torch.ones(2), "b": torch.ones(3)})
     second = save(tmp_path / "second.pt", model)
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         average.write_average([first, second], tmp_path / "out.pt")
     assert sorted(os.listdir(tmp_path)) == ["first.pt", "second.pt"]
 
@@ -219,7 +219,7 @@ def test_models_that_differ_are_refused(model: Model, message: str, tmp_path: Pa
 def test_a_sum_beyond_its_type_is_refused(large: Tensor, tmp_path: Path) -> None:
     paths = save_all(tmp_path, [{"n": large}, {"n": large}])
     message = f"cannot average .*checkpoint2.pt: with it the sum of n is beyond what {large.dtype} holds"
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         average.write_average(paths, tmp_path / "out.pt")
     average.write_average(paths[:1], tmp_path / "out.pt")
     assert torch.equal(torch.load(tmp_path / "out.pt")["model"]["n"], large)
@@ -240,15 +240,15 @@ def test_an_output_that_is_an_input_is_refused(link: Callable[[Path, Path], None
     output = paths[1] if link is None else tmp_path / "link.pt"
     if link:
         link(paths[1], output)
-    with pytest.raises(ToolError, match=rf"--output must not be an input, but {output} is {paths[1]}"):
+    with pytest.raises(UserError, match=rf"--output must not be an input, but {output} is {paths[1]}"):
         average.write_average(paths, output)
     assert paths[1].read_bytes() == before
 
 
 def test_an_output_that_cannot_be_is_refused_before_the_work(tmp_path: Path) -> None:
-    with pytest.raises(ToolError, match="is a folder"):
+    with pytest.raises(UserError, match="is a folder"):
         average.write_average([tmp_path / "none.pt"], tmp_path)
-    with pytest.raises(ToolError, match="there is no folder"):
+    with pytest.raises(UserError, match="there is no folder"):
         average.write_average([tmp_path / "none.pt"], tmp_path / "none" / "out.pt")
 
 
@@ -257,7 +257,7 @@ def test_a_full_disk_leaves_no_output(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:
-        with pytest.raises(ToolError, match=r"cannot write .*out.pt: is the disk full\?"):
+        with pytest.raises(UserError, match=r"cannot write .*out.pt: is the disk full\?"):
             average.write_average(paths, tmp_path / "out.pt")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -8,11 +8,11 @@ import pytest
 import sacrebleu
 
 from fairseq_rope.tools import score as tool
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.buckets import length_buckets
 from fairseq_rope.tools.corpus import Settings
 from fairseq_rope.tools.detokenise import detokenise
 from fairseq_rope.tools.metrics import sacre_bleu
+from fairseq_rope_data.errors import UserError
 from tests.tools.corpora import sacrebleu_command, sentences, system, write
 
 REFS = sentences(60, seed=5, words=70)
@@ -71,7 +71,7 @@ def test_a_log_has_its_own_source_and_src_replaces_it(tmp_path: Path) -> None:
     source = write(tmp_path / "src", ["w " * 60, "w", "w"])
     report = tool.score_log(log, Settings(target_lang="de"), src=source)
     assert [(bucket.words, bucket.sentences) for bucket in report.buckets] == [("1-10", 2), ("51+", 1)]
-    with pytest.raises(ToolError, match=r"--src .*short has 1 lines, but --log .*log has 3: .*log:8 is the first"):
+    with pytest.raises(UserError, match=r"--src .*short has 1 lines, but --log .*log has 3: .*log:8 is the first"):
         tool.score_log(log, Settings(target_lang="de"), src=write(tmp_path / "short", ["w"]))
 
 
@@ -102,11 +102,11 @@ def test_the_written_hypotheses_have_the_same_scores_by_sacrebleus_command(
 def test_hypotheses_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = write(tmp_path / "out", ["what stood there"])
     raw, bad = write(tmp_path / "raw", REFS), write(tmp_path / "bad", ["", *HYPS[1:]])
-    with pytest.raises(ToolError, match="the hypothesis is empty"):
+    with pytest.raises(UserError, match="the hypothesis is empty"):
         run_score(monkeypatch, "--sys", bad, "--ref-raw", raw, "-t", "de", "--save-hyps", out)
-    with pytest.raises(ToolError, match="--save-hyps needs --target-lang"):
+    with pytest.raises(UserError, match="--save-hyps needs --target-lang"):
         run_score(monkeypatch, "--sys", raw, "--ref", raw, "--save-hyps", out)
-    with pytest.raises(ToolError, match="there is no folder"):
+    with pytest.raises(UserError, match="there is no folder"):
         run_score(monkeypatch, "--sys", raw, "--ref-raw", raw, "-t", "de", "--save-hyps", tmp_path / "none" / "out")
     assert out.read_text() == "what stood there\n" and {path.name for path in tmp_path.iterdir()} == {
         "out",

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from fairseq_rope.tools import average
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.checkpoints import load_checkpoint
+from fairseq_rope_data.errors import UserError
 from tests.tools.checkpoint_files import fairseq_checkpoint, save_all
 
 
@@ -52,7 +52,7 @@ def test_a_damaged_file_is_named(how: str, old_format: bool, tmp_path: Path) -> 
     state = fairseq_checkpoint({"w": torch.ones(500)})
     torch.save(state, paths[1], _use_new_zipfile_serialization=not old_format)
     damage(paths[1], how)
-    with pytest.raises(ToolError, match=r"cannot load .*checkpoint2.pt: it is (truncated, )?corrupt") as caught:
+    with pytest.raises(UserError, match=r"cannot load .*checkpoint2.pt: it is (truncated, )?corrupt") as caught:
         average.write_average(paths, tmp_path / "out.pt")
     assert "\n" not in str(caught.value)
     assert sorted(os.listdir(tmp_path)) == ["checkpoint1.pt", "checkpoint2.pt"]
@@ -68,7 +68,7 @@ def test_a_damaged_directory_is_named_or_does_no_harm(seed: int, tmp_path: Path)
     path.write_bytes(data)
     try:
         assert torch.equal(load_checkpoint(path)["model"]["w"], torch.arange(500))
-    except ToolError as error:
+    except UserError as error:
         assert str(error).startswith(f"cannot load {path}: it ") and "\n" not in str(error)
 
 
@@ -82,7 +82,7 @@ def test_the_format_of_old_torch_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("state", [[1, 2], {"weights": {}}, {"model": torch.ones(1)}], ids=["list", "keys", "tensor"])
 def test_another_file_of_torch_is_no_checkpoint(state: object, tmp_path: Path) -> None:
     torch.save(state, tmp_path / "other.pt")
-    with pytest.raises(ToolError, match=r"other.pt: it is not a checkpoint of fairseq"):
+    with pytest.raises(UserError, match=r"other.pt: it is not a checkpoint of fairseq"):
         average.write_average([tmp_path / "other.pt"], tmp_path / "out.pt")
 
 
@@ -91,7 +91,7 @@ def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Pat
     for evil, name in (Attack(mark), r"\w+\.system"), (Evaluation(), "eval"):
         state = {**fairseq_checkpoint({"w": torch.ones(2)}), "task_state": evil}
         torch.save(state, tmp_path / "evil.pt")
-        with pytest.raises(ToolError, match=rf"evil.pt: it wants to run {name}, which a checkpoint never needs"):
+        with pytest.raises(UserError, match=rf"evil.pt: it wants to run {name}, which a checkpoint never needs"):
             average.write_average([tmp_path / "evil.pt"], tmp_path / "out.pt")
         assert os.listdir(tmp_path) == ["evil.pt"]
 
@@ -106,6 +106,6 @@ def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Pat
 )
 def test_a_record_of_another_form_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
     torch.save({**fairseq_checkpoint({"w": torch.ones(2)}), **change}, tmp_path / "odd.pt")
-    with pytest.raises(ToolError, match=f"cannot load .*odd.pt: {message}"):
+    with pytest.raises(UserError, match=f"cannot load .*odd.pt: {message}"):
         average.write_average([tmp_path / "odd.pt"], tmp_path / "out.pt")
     assert os.listdir(tmp_path) == ["odd.pt"]

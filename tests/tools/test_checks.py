@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fairseq_rope.tools import score as tool
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.corpus import Settings
 from fairseq_rope.tools.detokenise import join_bpe
 from fairseq_rope.tools.report import Report
+from fairseq_rope_data.errors import UserError
 from tests.tools.corpora import sentences, write
 
 REFS = sentences(8, seed=4)
@@ -47,14 +47,14 @@ def moved(first: int, second: int) -> list[str]:
     ids=["fewer", "more", "empty", "all empty", "@@", "U+2581", "swapped", "shifted", "cut from a log", "one of a log"],
 )
 def test_hypotheses_that_cannot_be_trusted_are_named(tmp_path: Path, hyps: list[str], message: str) -> None:
-    with pytest.raises(ToolError) as caught:
+    with pytest.raises(UserError) as caught:
         score_files(tmp_path, hyps)
     assert str(caught.value).startswith(message.replace("{}", str(tmp_path)))
 
 
 def test_the_message_on_order_names_where_a_line_belongs(tmp_path: Path) -> None:
     refs = ["one two three", "four five six", "seven eight nine"]
-    with pytest.raises(ToolError) as caught:
+    with pytest.raises(UserError) as caught:
         score_files(tmp_path, [refs[0], refs[2], refs[1]], refs)
     # three words, two pairs of neighbours and all three
     text = (
@@ -92,19 +92,19 @@ def test_tokens_are_scored_with_their_bpe_but_not_empty_or_out_of_order(tmp_path
     pieces = [line.replace("a", "a@@ ") for line in REFS]
     assert score_files(tmp_path, pieces, pieces, Settings()).scores[0].value == pytest.approx(100)
     for hyps, message in (replaced(0, "", pieces), "hyps:1: the hypothesis is empty"), (pieces[::-1], "out of order"):
-        with pytest.raises(ToolError, match=message):
+        with pytest.raises(UserError, match=message):
             score_files(tmp_path, hyps, pieces, Settings())
 
 
 def test_bpe_of_another_kind_than_the_references_is_seen(tmp_path: Path) -> None:
     pieces = ["".join(f"\u2581{word} " for word in line.split()) for line in REFS]
-    with pytest.raises(ToolError, match="hyps:1: a mark of BPE, \u2581, is left in raw text"):
+    with pytest.raises(UserError, match="hyps:1: a mark of BPE, \u2581, is left in raw text"):
         score_files(tmp_path, pieces, REFS, Settings(target_lang="de"))
 
 
 def test_raw_references_in_another_order_are_seen_by_the_others(tmp_path: Path) -> None:
     nothing = ["xx yy zz"] * len(REFS)
-    with pytest.raises(ToolError, match=r"refs:1: out of order: it shares .* with .*/raw:8 alone, none with .*/raw:1"):
+    with pytest.raises(UserError, match=r"refs:1: out of order: it shares .* with .*/raw:8 alone, none with .*/raw:1"):
         score_files(tmp_path, nothing, REFS, Settings(target_lang="de"), raw=REFS[::-1])
 
 
@@ -113,7 +113,7 @@ def test_split_hyphens_are_refused_where_compounds_are_to_be_split(tmp_path: Pat
     texts = {"hyps": REFS, "refs": REFS}
     texts[side] = replaced(6, "schwarz @-@ rot")
     settings = Settings(target_lang="de", detokenised=side != "raw")
-    with pytest.raises(ToolError, match=f"{side}:7: hyphens are split already .@-@.: compound-split BLEU needs"):
+    with pytest.raises(UserError, match=f"{side}:7: hyphens are split already .@-@.: compound-split BLEU needs"):
         score_files(tmp_path, settings=settings, **texts)
     other = Settings(target_lang="en", detokenised=side != "raw")
     assert {entry.name for entry in score_files(tmp_path, settings=other, **texts).scores} >= {"BLEU", "chrF2"}
@@ -131,10 +131,10 @@ def test_a_place_in_a_log_is_its_line(tmp_path: Path) -> None:
         text = "" if i == 2 else REFS[i]
         lines += [f"S-{i}\tx", f"T-{i}\t{REFS[i]}", f"H-{i}\t-0.5\t{text}", f"D-{i}\t-0.5\t{text}"]
     log = write(tmp_path / "log", [*lines, "Generate test with beam=5: BLEU4 = 1.00, ..."])
-    with pytest.raises(ToolError, match=r"log:13: the hypothesis is empty, but .*log:11 is not"):
+    with pytest.raises(UserError, match=r"log:13: the hypothesis is empty, but .*log:11 is not"):
         tool.score_log(log, Settings())
     short = write(tmp_path / "short", REFS[:2])
-    with pytest.raises(ToolError, match=r"but --log .*log has 3: .*log:13 is the first without a counterpart"):
+    with pytest.raises(UserError, match=r"but --log .*log has 3: .*log:13 is the first without a counterpart"):
         tool.score_log(log, Settings(target_lang="de"), ref_raw=short)
 
 

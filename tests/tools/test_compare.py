@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fairseq_rope.tools import compare as tool
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.compound_split import moses_tokens, split_compounds
+from fairseq_rope_data.errors import UserError
 from tests.tools.corpora import sacrebleu_command, sentences, system, write
 
 SAMPLES = 50
@@ -108,7 +108,7 @@ def test_systems_that_cannot_be_trusted_are_named(
     folder: Path, change, message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     change(folder)
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         compare(folder, monkeypatch, capsys, "-t", "de")
 
 
@@ -146,5 +146,5 @@ def test_options_that_do_not_fit_are_refused(
     more = {"again": [folder / "a.de"], "by a link": [folder / "link"], "seed": []}.get(options[0], options)
     if options == ["seed"]:
         monkeypatch.setenv("SACREBLEU_SEED", "-5")
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         compare(folder, monkeypatch, capsys, *more)

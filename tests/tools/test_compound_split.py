@@ -12,10 +12,10 @@ from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.compound_split import compound_split_bleu, moses_tokens, refuse_split_hyphens, split_compounds
 from fairseq_rope.tools.metrics import sacre_bleu
 from fairseq_rope.tools.textfile import Text
+from fairseq_rope_data.errors import UserError
 from tests.tools.corpora import sacrebleu_command, write
 
 SPLIT = " ##AT##-##AT## "
@@ -108,9 +108,9 @@ def test_moses_follows_the_rules_of_the_language() -> None:
 @pytest.mark.parametrize("token", ["@-@", "##AT##-##AT##"])
 def test_text_that_is_split_already_is_refused(token: str) -> None:
     bad = [REFS[0], f"schwarz {token} rot", REFS[2]]
-    with pytest.raises(ToolError, match=rf"^hypotheses:2: hyphens are split already \({token}\): compound-split"):
+    with pytest.raises(UserError, match=rf"^hypotheses:2: hyphens are split already \({token}\): compound-split"):
         compound_split_bleu(bad, REFS, target_lang="de")
-    with pytest.raises(ToolError, match=r"^references:2: hyphens are split already"):
+    with pytest.raises(UserError, match=r"^references:2: hyphens are split already"):
         compound_split_bleu(HYPS, bad, target_lang="de")
     refuse_split_hyphens(Text("raw", ["a-b", "x@-@y", "@ - @"]))  # what no tokeniser makes is text
 

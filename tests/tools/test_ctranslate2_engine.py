@@ -11,9 +11,9 @@ import ctranslate2
 import pytest
 import torch
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.model_folder import read_model_folder, write_checksums
 from fairseq_rope.tools.translator import Translator
+from fairseq_rope_data.errors import UserError
 from tests.trained import Trained, call
 
 TOOL = "fairseq_rope.tools.translate"
@@ -146,14 +146,14 @@ def _resident_bytes() -> int:
 def test_what_the_runtime_cannot_do_as_fairseq_does_is_refused_by_name(
     trained: Trained, exported: Path, options: list[str], message: str
 ) -> None:
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         load(trained, exported, *options)
     assert message in str(error.value)
 
 
 @pytest.mark.parametrize("option", [("--compute-type", "int8"), ("--inter-threads", "2"), ("--intra-threads", "0")])
 def test_options_of_the_runtime_need_it(trained: Trained, option: tuple[str, str]) -> None:
-    with pytest.raises(ToolError, match=f"^{option[0]} needs --engine ctranslate2$"):
+    with pytest.raises(UserError, match=f"^{option[0]} needs --engine ctranslate2$"):
         Translator.from_args([*trained.options(), *option])
 
 
@@ -163,7 +163,7 @@ def test_options_of_the_runtime_need_it(trained: Trained, option: tuple[str, str
 def test_a_model_folder_that_lacks_a_file_is_told(trained: Trained, exported: Path, tmp_path: Path, name: str) -> None:
     folder = shutil.copytree(exported, tmp_path / "model")
     (folder / name).unlink()
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         load(trained, folder)
     assert str(error.value) == f"the model folder {folder} is incomplete: it has no {name}"
 
@@ -176,7 +176,7 @@ def test_a_changed_file_is_told(trained: Trained, exported: Path, tmp_path: Path
     content = bytearray((folder / name).read_bytes())
     content[len(content) // 2] ^= 1
     (folder / name).write_bytes(content)
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         load(trained, folder)
     assert str(error.value) == f"{folder / name} is damaged: its SHA-256 is not the one in SHA256SUMS"
 
@@ -185,7 +185,7 @@ def test_a_changed_file_is_told(trained: Trained, exported: Path, tmp_path: Path
 def test_damaged_checksums_are_told(trained: Trained, exported: Path, tmp_path: Path, content: str) -> None:
     folder = shutil.copytree(exported, tmp_path / "model")
     (folder / "SHA256SUMS").write_text(content)
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         load(trained, folder)
     where = ":1" if content else ""
     assert str(error.value).startswith(f"{folder}/SHA256SUMS{where} is damaged: ")
@@ -207,7 +207,7 @@ def test_a_file_that_was_recorded_cut_in_two_is_told(
     content = (folder / name).read_bytes()
     (folder / name).write_bytes(content[: len(content) // 2])
     write_checksums(folder)
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         load(trained, folder)
     assert str(folder) in str(error.value) and message in str(error.value)
 
@@ -217,7 +217,7 @@ def test_settings_without_a_key_are_told(trained: Trained, exported: Path, tmp_p
     (folder / "fairseq_rope.json").write_text('{"source_lang": "en"}')
     write_checksums(folder)
     with pytest.raises(
-        ToolError, match=r"fairseq_rope\.json is damaged: its keys must be source_lang, target_lang, max"
+        UserError, match=r"fairseq_rope\.json is damaged: its keys must be source_lang, target_lang, max"
     ):
         load(trained, folder)
 
@@ -241,11 +241,11 @@ def test_settings_with_a_bad_value_are_told(
     file = folder / "fairseq_rope.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), name: value}))
     write_checksums(folder)
-    with pytest.raises(ToolError, match=rf"fairseq_rope\.json is damaged: {name} must be {rule}"):
+    with pytest.raises(UserError, match=rf"fairseq_rope\.json is damaged: {name} must be {rule}"):
         read_model_folder(folder)
     file.write_text("[" * 100_000)
     write_checksums(folder)
-    with pytest.raises(ToolError, match=r"fairseq_rope\.json is damaged: maximum recursion"):
+    with pytest.raises(UserError, match=r"fairseq_rope\.json is damaged: maximum recursion"):
         read_model_folder(folder)
 
 
@@ -258,7 +258,7 @@ def test_dictionaries_of_another_model_are_refused(
         words = f"{text}{change}" if change else f"another {text.partition(' ')[2]}"
         (tmp_path / f"dict.{lang}.txt").write_text(words, encoding="utf-8")
     options = [*trained.options(), "--engine", "ctranslate2", "--path", str(exported)]
-    with pytest.raises(ToolError, match=r"DATA .* does not fit --path .*: its source dictionary has \d+ words"):
+    with pytest.raises(UserError, match=r"DATA .* does not fit --path .*: its source dictionary has \d+ words"):
         Translator.from_args([str(tmp_path), *options[1:]])
 
 
@@ -267,18 +267,18 @@ def test_a_type_that_the_cpu_lacks_is_refused_with_those_that_it_has(
 ) -> None:
     lacking = sorted({"float16", "bfloat16", "int16", "int8_float16"} - ctranslate2.get_supported_compute_types("cpu"))
     assert lacking  # no CPU computes in int8_float16
-    with pytest.raises(ToolError, match=rf"^--compute-type {lacking[-1]} cannot be .* can be .*float32"):
+    with pytest.raises(UserError, match=rf"^--compute-type {lacking[-1]} cannot be .* can be .*float32"):
         load(trained, exported, "--compute-type", lacking[-1])
     folder = shutil.copytree(exported, tmp_path / "model")
     settings = folder / "fairseq_rope.json"
     settings.write_text(settings.read_text().replace("float32", lacking[-1]))
     write_checksums(folder)
-    with pytest.raises(ToolError, match=rf"its --quantization {lacking[-1]} cannot be computed on this machine's cpu"):
+    with pytest.raises(UserError, match=rf"its --quantization {lacking[-1]} cannot be computed on this machine's cpu"):
         load(trained, folder)
     assert list(load(trained, folder, "--compute-type", "float32").translate(["Anna"]))
 
 
 def test_a_missing_package_is_told(trained: Trained, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ctranslate2", None)
-    with pytest.raises(ToolError, match=r"pip install 'ctranslate2>=4.6.3'"):
+    with pytest.raises(UserError, match=r"pip install 'ctranslate2>=4.6.3'"):
         load(trained, exported)

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.generate_log import parse_generate_log
 from fairseq_rope.tools.metrics import fairseq_bleu
+from fairseq_rope_data.errors import UserError
 from tests.tools.generate_logs import HYPS, REFS, log_lines
 
 
@@ -58,7 +58,7 @@ def with_number(number: str) -> list[str]:
     ],
 )
 def test_a_log_that_is_not_whole_is_refused(lines: list[str], message: str) -> None:
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         parse_generate_log(lines, "log")
 
 
@@ -66,5 +66,5 @@ def test_a_log_that_is_not_whole_is_refused(lines: list[str], message: str) -> N
 def test_a_log_cut_after_any_line_is_refused(cut: int) -> None:
     lines = log_lines(HYPS, REFS)
     assert len(lines) == 27
-    with pytest.raises(ToolError):
+    with pytest.raises(UserError):
         parse_generate_log(lines[:cut], "log")

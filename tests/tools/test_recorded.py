@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from fairseq_rope.export.ctranslate2 import export_checkpoint
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.recorded import check_recorded
 from fairseq_rope.tools.translator import Translator
+from fairseq_rope_data.errors import UserError
 from tests.data_prep.program import run_program
 from tests.trained import Trained
 
@@ -21,7 +21,7 @@ def work(trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> P
     shutil.copytree(trained.data, tmp_path / "data-bin")
     (tmp_path / "text").mkdir()
     shutil.copyfile(trained.codes, tmp_path / "text" / "codes")
-    assert run_program(monkeypatch, "manifest.py", tmp_path).status == 0
+    assert run_program(monkeypatch, "manifest", tmp_path).status == 0
     return tmp_path
 
 
@@ -41,10 +41,10 @@ def test_a_changed_file_is_refused_by_translate_and_export(trained: Trained, wor
     assert list(translator(trained, work).translate(["Anna sees the dog."]))
     swap_two_lines(work / name)
     message = f"{work / name} is not the file that was prepared: its SHA-256 is another than in {work}/manifest.json"
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         translator(trained, work)
     assert str(error.value) == message
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         export_checkpoint(trained.checkpoint, work / "data-bin", work / "model", copy_files=[work / "text" / "codes"])
     assert str(error.value) == message
     assert not (work / "model").exists()
@@ -61,7 +61,7 @@ def test_what_is_not_recorded_is_taken_for_what_it_says(work: Path) -> None:
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"files": {"text/codes": 5}}', "\udcff"])
 def test_a_damaged_manifest_is_told(work: Path, content: str) -> None:
     (work / "manifest.json").write_bytes(content.encode(errors="surrogateescape"))
-    with pytest.raises(ToolError, match=r"manifest\.json is damaged"):
+    with pytest.raises(UserError, match=r"manifest\.json is damaged"):
         check_recorded(work / "text" / "codes")
 
 
@@ -70,5 +70,5 @@ def test_a_folder_that_is_a_link_is_compared_where_it_is_named(work: Path, tmp_p
     (work / "text").symlink_to(work / "elsewhere")
     check_recorded(work / "text" / "codes")
     swap_two_lines(work / "elsewhere" / "codes")
-    with pytest.raises(ToolError, match="is not the file that was prepared"):
+    with pytest.raises(UserError, match="is not the file that was prepared"):
         check_recorded(work / "text" / "codes")

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from fairseq_rope.tools import average
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.checkpoint_health import examine
 from fairseq_rope.tools.repair import repair
+from fairseq_rope_data.errors import UserError
 from tests.tools.checkpoint_files import fairseq_checkpoint, save
 
 LAST = "checkpoint_last.pt"
@@ -143,7 +143,7 @@ def test_an_average_in_the_place_of_the_last_is_refused_by_name(tmp_path: Path):
     average.write_average([tmp_path / "checkpoint1.pt"], tmp_path / LAST)
     before = digests(tmp_path)
     message = f"{LAST} has no optimizer state, .* move it elsewhere to go on from checkpoint1.pt at 20 updates"
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         list(repair(tmp_path))
     assert digests(tmp_path) == before
 
@@ -197,7 +197,7 @@ def test_an_unreadable_checkpoint_is_not_a_broken_one(tmp_path: Path):
 
 def test_what_wants_to_run_something_is_refused_and_left(tmp_path: Path):
     torch.save({**fairseq_checkpoint({"w": torch.ones(2)}), "task_state": Path("x")}, tmp_path / "checkpoint1.pt")
-    with pytest.raises(ToolError, match=r"cannot load .*checkpoint1.pt: it wants to run pathlib"):
+    with pytest.raises(UserError, match=r"cannot load .*checkpoint1.pt: it wants to run pathlib"):
         list(repair(tmp_path))
     assert names(tmp_path) == ["checkpoint1.pt"]
 
@@ -207,7 +207,7 @@ def test_a_folder_without_a_checkpoint_to_resume_from_says_so_until_it_is_emptie
     assert list(repair(tmp_path)) == []
     cut(put(tmp_path / "checkpoint1.pt", 20))
     for _ in range(2):
-        with pytest.raises(ToolError, match=r"no checkpoint .* can go on from, .* move checkpoint1.pt.broken els"):
+        with pytest.raises(UserError, match=r"no checkpoint .* can go on from, .* move checkpoint1.pt.broken els"):
             list(repair(tmp_path))
         assert names(tmp_path) == ["checkpoint1.pt.broken", "settings"]
 

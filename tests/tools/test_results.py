@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from fairseq_rope.tools import results as tool
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.compare import as_table, compare_files
 from fairseq_rope.tools.corpus import Settings
 from fairseq_rope.tools.experiment import figures, model_folders, models
@@ -17,6 +16,7 @@ from fairseq_rope.tools.figure import Figure, cell
 from fairseq_rope.tools.plot import draw
 from fairseq_rope.tools.results import figure_table
 from fairseq_rope.tools.train_log import Validation, read_train_log
+from fairseq_rope_data.errors import UserError
 from tests.tools.corpora import sentences, system, write
 
 LOG = """num. shared model params: 2,568,192 (num. trained: 2,568,192)
@@ -223,7 +223,7 @@ def report_text(**changes: object) -> str:
 def test_a_report_that_score_did_not_write_is_named(work: Path, text: str | bytes, reason: str):
     path = work / "rope" / "score-test.json"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(ToolError) as caught:
+    with pytest.raises(UserError) as caught:
         tool.as_text(work)
     assert str(caught.value).startswith(str(path)) and reason in str(caught.value)
 
@@ -253,7 +253,7 @@ def test_what_is_no_number_is_null_for_machines(work: Path):
 )
 def test_a_folder_that_is_no_experiment_is_named(work: Path, change, message: str):
     change(work)
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         tool.as_text(work)
 
 
@@ -267,7 +267,7 @@ def test_the_picture_is_a_png(work: Path):
 def test_a_log_that_says_nothing_is_named(tmp_path: Path, text: str | None, message: str):
     if text is not None:
         (tmp_path / "train.log").write_text(text)
-    with pytest.raises(ToolError, match=f"{message}|train.log: {message}"):
+    with pytest.raises(UserError, match=f"{message}|train.log: {message}"):
         read_train_log(tmp_path / "train.log")
 
 
@@ -289,7 +289,7 @@ NUMBER = "num_updates 248 | best_loss 8.25"
 def test_a_damaged_entry_of_a_log_is_named(tmp_path: Path, old: str, new: str, message: str):
     assert old in LOG
     (tmp_path / "train.log").write_text(LOG.replace(old, new))
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         read_train_log(tmp_path / "train.log")
 
 

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairseq_rope.tools import score as tool
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.corpus import Corpus, Settings
 from fairseq_rope.tools.detokenise import bpe_kind, detokenise, join_bpe
 from fairseq_rope.tools.generate_log import parse_generate_log
 from fairseq_rope.tools.metrics import fairseq_bleu
 from fairseq_rope.tools.report import Report, score
 from fairseq_rope.tools.textfile import Text, read_lines
+from fairseq_rope_data.errors import UserError
 from tests.tools.generate_logs import HYPS, REFS, log_lines, write
 
 
@@ -125,7 +125,7 @@ def test_sentencepiece_is_seen_and_joined() -> None:
     ],
 )
 def test_settings_that_do_not_fit_are_refused(how: dict[str, object], message: str) -> None:
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         scores_of(HYPS, REFS, REFS, **how)
 
 
@@ -155,12 +155,12 @@ def test_a_log_whose_own_score_is_another_says_so(tmp_path: Path) -> None:
 
 def test_unequal_line_counts_name_both_files(tmp_path: Path) -> None:
     sys_file, ref_file = write(tmp_path / "sys", HYPS), write(tmp_path / "ref", REFS[:3])
-    with pytest.raises(ToolError, match=f"--ref {ref_file} has 3 lines, but --sys {sys_file} has 5"):
+    with pytest.raises(UserError, match=f"--ref {ref_file} has 3 lines, but --sys {sys_file} has 5"):
         tool.score_texts(sys_file, ref_file, Settings())
-    with pytest.raises(ToolError, match=f"--ref-raw {ref_file} has 3 lines, but --sys {sys_file} has 5"):
+    with pytest.raises(UserError, match=f"--ref-raw {ref_file} has 3 lines, but --sys {sys_file} has 5"):
         tool.score_texts(sys_file, sys_file, Settings(target_lang="de"), ref_raw=ref_file)
     log = write(tmp_path / "log", log_lines(HYPS, REFS))
-    with pytest.raises(ToolError, match=f"--ref-raw {ref_file} has 3 lines, but --log {log} has 5"):
+    with pytest.raises(UserError, match=f"--ref-raw {ref_file} has 3 lines, but --log {log} has 5"):
         tool.score_log(log, Settings(target_lang="de"), ref_raw=ref_file)
 
 
@@ -178,7 +178,7 @@ def test_unequal_line_counts_name_both_files(tmp_path: Path) -> None:
 )
 def test_options_that_do_not_fit_are_refused(options: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["score", *options])
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         tool.main()
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.textfile import read_lines
+from fairseq_rope_data.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_file_that_cannot_be_read_is_named(data: bytes | None, message: str, t
     path = tmp_path / "file"
     if data is not None:
         path.write_bytes(data)
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         read_lines(path)
 
 

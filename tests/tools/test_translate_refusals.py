@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from fairseq_rope.tools import translate
-from fairseq_rope.tools._common import ToolError
 from fairseq_rope.tools.translator import Translator
+from fairseq_rope_data.errors import UserError
 from tests.tools.translators import load
 from tests.trained import Trained
 
@@ -45,7 +45,7 @@ from tests.trained import Trained
     ],
 )
 def test_bad_options_and_missing_files_get_one_clear_line(trained: Trained, options: list[str], message: str) -> None:
-    with pytest.raises(ToolError) as error:
+    with pytest.raises(UserError) as error:
         load(trained, *options)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
@@ -61,17 +61,17 @@ def test_bad_options_and_missing_files_get_one_clear_line(trained: Trained, opti
 )
 def test_an_option_that_is_not_given_is_named(trained: Trained, options: list[str], message: str) -> None:
     options = [str(trained.checkpoint) if word == "CHECKPOINT" else word for word in options]
-    with pytest.raises(ToolError, match=message):
+    with pytest.raises(UserError, match=message):
         Translator.from_args([str(trained.data), *options])
 
 
 def test_a_missing_data_folder_is_named(trained: Trained) -> None:
-    with pytest.raises(ToolError, match="DATA must be a folder of fairseq-preprocess, but /no/data is not a folder"):
+    with pytest.raises(UserError, match="DATA must be a folder of fairseq-preprocess, but /no/data is not a folder"):
         Translator.from_args(["/no/data", *trained.options()[1:]])
 
 
 def test_an_override_that_is_no_rate_is_named(trained: Trained) -> None:
-    with pytest.raises(ToolError, match=r"--dropout must be in \[0, 1\], but is 'x'"):
+    with pytest.raises(UserError, match=r"--dropout must be in \[0, 1\], but is 'x'"):
         load(trained, "--model-overrides", "{'dropout': 'x'}")
 
 
@@ -85,7 +85,7 @@ def test_an_override_that_is_no_rate_is_named(trained: Trained) -> None:
 )
 def test_a_search_that_fails_is_one_line(trained: Trained, options: list[str], reason: str) -> None:
     translator, _ = load(trained, *options)
-    with pytest.raises(ToolError, match=f"^the search failed, by its options, .*{reason}"):
+    with pytest.raises(UserError, match=f"^the search failed, by its options, .*{reason}"):
         list(translator.translate(trained.lines[:2]))
 
 
@@ -116,14 +116,14 @@ def test_damaged_codes_are_named(
     trained: Trained, tmp_path: Path, change: Callable[[bytes], bytes], message: str
 ) -> None:
     (tmp_path / "codes").write_bytes(change(trained.codes.read_bytes()))
-    with pytest.raises(ToolError, match=f"{tmp_path}/codes{message}"):
+    with pytest.raises(UserError, match=f"{tmp_path}/codes{message}"):
         load(trained, "--bpe-codes", str(tmp_path / "codes"))
 
 
 def test_a_dictionary_with_a_byte_order_mark_is_named(trained: Trained, tmp_path: Path) -> None:
     for lang, mark in (("en", b""), ("de", b"\xef\xbb\xbf")):
         (tmp_path / f"dict.{lang}.txt").write_bytes(mark + (trained.data / f"dict.{lang}.txt").read_bytes())
-    with pytest.raises(ToolError, match=r"dict\.de\.txt:1: must begin with a word, but has a byte order mark"):
+    with pytest.raises(UserError, match=r"dict\.de\.txt:1: must begin with a word, but has a byte order mark"):
         Translator.from_args([str(tmp_path), *trained.options()[1:]])
 
 
@@ -131,19 +131,19 @@ def test_a_colon_where_fairseq_splits_is_named(trained: Trained, tmp_path: Path)
     (tmp_path / "a:b").symlink_to(trained.data)
     (tmp_path / "c:d.pt").symlink_to(trained.checkpoint)
     splits = "has a colon, where fairseq splits it: rename or link it"
-    with pytest.raises(ToolError, match=f"DATA {tmp_path}/a:b {splits}"):
+    with pytest.raises(UserError, match=f"DATA {tmp_path}/a:b {splits}"):
         Translator.from_args([f"{tmp_path}/a:b", *trained.options()[1:]])
     for path in (f"{tmp_path}/c:d.pt", f"{trained.checkpoint}:{tmp_path}/c:d.pt"):
-        with pytest.raises(ToolError, match=f"--path {path} {splits}|--path {tmp_path}/c: there is no such file"):
+        with pytest.raises(UserError, match=f"--path {path} {splits}|--path {tmp_path}/c: there is no such file"):
             load(trained, "--path", path)
-    with pytest.raises(ToolError, match=r"DATA must be a folder .* but /no/data of /no/data:/no/more is not a folder"):
+    with pytest.raises(UserError, match=r"DATA must be a folder .* but /no/data of /no/data:/no/more is not a folder"):
         Translator.from_args(["/no/data:/no/more", *trained.options()[1:]])
 
 
 def test_a_malicious_checkpoint_is_refused_and_nothing_runs(trained: Trained, tmp_path: Path) -> None:
     victim, bad = tmp_path / "victim", tmp_path / "bad.pt"
     torch.save({"model": {}, "args": _Malicious(victim)}, bad)
-    with pytest.raises(ToolError, match=r"bad.pt: it wants to run \S*mkdir.*refused"):
+    with pytest.raises(UserError, match=r"bad.pt: it wants to run \S*mkdir.*refused"):
         load(trained, "--path", str(bad))
     assert not victim.exists()
 
@@ -162,7 +162,7 @@ def test_a_checkpoint_that_does_not_fit_the_dictionaries_is_told(trained: Traine
     for lang in ("en", "de"):
         text = (trained.data / f"dict.{lang}.txt").read_text(encoding="utf-8")
         (tmp_path / f"dict.{lang}.txt").write_text(f"{text}another 1\n", encoding="utf-8")
-    with pytest.raises(ToolError, match=r"does not fit DATA .*size mismatch"):
+    with pytest.raises(UserError, match=r"does not fit DATA .*size mismatch"):
         Translator.from_args([str(tmp_path), *trained.options()[1:]])
 
 
@@ -171,5 +171,5 @@ def test_an_unwritable_output_is_told_before_the_model_is_loaded(
 ) -> None:
     monkeypatch.setattr(translate, "Translator", None)
     monkeypatch.setattr(sys, "argv", ["translate", *trained.options(), "--output", str(tmp_path / "no" / "out")])
-    with pytest.raises(ToolError, match="there is no folder"):
+    with pytest.raises(UserError, match="there is no folder"):
         translate.main()

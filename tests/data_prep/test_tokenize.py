@@ -1,4 +1,4 @@
-"""data-prep/tokenise.py: what fairseq's own tokeniser and tools.normalise give, line for line, in order."""
+"""fairseq_rope_data.tokenize: what fairseq's own tokeniser and tools.normalise give, line for line, in order."""
 
 import subprocess
 import sys
@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig
 
-from fairseq_rope.tools.normalise import normaliser
+from fairseq_rope_data.normalize import normalizer
 from tests.data_prep.program import run_program
-from tests.trained import ROOT
 
 LINES = [
     "Ein schwarz-weißer Hund, z.B. am 3.10.",
@@ -33,15 +32,15 @@ TEXT = "".join(f"{line}\n" for line in LINES).encode()
     ids=["defaults", "no dash splits, lower case", "no escapes"],
 )
 def test_each_line_is_what_fairseqs_tokeniser_gives(monkeypatch, options, settings, lower):
-    done = run_program(monkeypatch, "tokenise.py", "--lang", "de", "--jobs", "1", *options, stdin=TEXT)
+    done = run_program(monkeypatch, "tokenize", "--lang", "de", "--jobs", "1", *options, stdin=TEXT)
     moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de", **settings))
     expected = [moses.encode(line.lower() if lower else line) for line in LINES]
     assert done.stdout.decode().split("\n")[:-1] == [" ".join(line.split()) for line in expected]
 
 
 def test_normalisation_comes_before_white_space_is_joined_and_before_the_tokeniser(monkeypatch):
-    done = run_program(monkeypatch, "tokenise.py", "--lang", "de", "--normalise", "--jobs", "1", stdin=TEXT)
-    normalise = normaliser("de")
+    done = run_program(monkeypatch, "tokenize", "--lang", "de", "--normalise", "--jobs", "1", stdin=TEXT)
+    normalise = normalizer("de")
     moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de"))
     expected = [" ".join(moses.encode(" ".join(normalise(line).split())).split()) for line in LINES]
     assert done.stdout.decode().split("\n")[:-1] == expected
@@ -51,7 +50,7 @@ def test_normalisation_comes_before_white_space_is_joined_and_before_the_tokenis
 
 def test_without_a_tokeniser_only_white_space_case_and_punctuation_change(monkeypatch):
     options = ("--lang", "de", "--normalise", "--lowercase", "--tokenizer", "none", "--jobs", "1")
-    done = run_program(monkeypatch, "tokenise.py", *options, stdin=TEXT)
+    done = run_program(monkeypatch, "tokenize", *options, stdin=TEXT)
     assert done.stdout.decode().split("\n")[:-1] == [
         "ein schwarz-weißer hund, z.b. am 3.10.",
         "",
@@ -66,7 +65,7 @@ def test_without_a_tokeniser_only_white_space_case_and_punctuation_change(monkey
 def test_a_file_is_read_as_stdin_is_and_the_number_of_jobs_changes_nothing(tmp_path: Path):
     path = tmp_path / "train.de"
     path.write_bytes(TEXT * 150)
-    command = [sys.executable, str(ROOT / "data-prep" / "tokenise.py"), "--lang", "de", "--jobs"]
+    command = [sys.executable, "-m", "fairseq_rope_data.tokenize", "--lang", "de", "--jobs"]
     file = subprocess.run([*command, "2", str(path)], capture_output=True, check=True)
     with path.open("rb") as stdin:
         stream = subprocess.run([*command, "1"], stdin=stdin, capture_output=True, check=True)
@@ -75,10 +74,10 @@ def test_a_file_is_read_as_stdin_is_and_the_number_of_jobs_changes_nothing(tmp_p
 
 
 def test_a_language_whose_abbreviations_are_unknown_is_told(monkeypatch):
-    done = run_program(monkeypatch, "tokenise.py", "--lang", "tlh", "--jobs", "1", stdin=b"Qapla' Mr. Worf.\n")
+    done = run_program(monkeypatch, "tokenize", "--lang", "tlh", "--jobs", "1", stdin=b"Qapla' Mr. Worf.\n")
     assert (done.status, done.stdout) == (0, b"Qapla &apos; Mr. Worf .\n")
-    assert done.stderr == "tokenise.py: abbreviations of tlh are unknown, those of en are used\n"
-    done = run_program(monkeypatch, "tokenise.py", "--lang", "tlh", "--tokenizer", "none", stdin=b"Qapla'\n")
+    assert done.stderr == "tokenize: abbreviations of tlh are unknown, those of en are used\n"
+    done = run_program(monkeypatch, "tokenize", "--lang", "tlh", "--tokenizer", "none", stdin=b"Qapla'\n")
     assert (done.stdout, done.stderr) == (b"Qapla'\n", "")
 
 
@@ -93,5 +92,5 @@ def test_a_language_whose_abbreviations_are_unknown_is_told(monkeypatch):
     ids=["invalid UTF-8", "invalid UTF-8, two jobs", "no job", "no file"],
 )
 def test_a_bad_input_is_one_line_that_names_it(monkeypatch, arguments, stdin, message):
-    done = run_program(monkeypatch, "tokenise.py", "--lang", "de", *arguments, stdin=stdin)
-    assert (done.status, done.stderr) == (1, f"tokenise.py: error: {message}")
+    done = run_program(monkeypatch, "tokenize", "--lang", "de", *arguments, stdin=stdin)
+    assert (done.status, done.stderr) == (1, f"tokenize: error: {message}")

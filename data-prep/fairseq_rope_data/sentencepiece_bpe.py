@@ -1,13 +1,13 @@
 """Learn one sentencepiece BPE model from all files together, or split text with it, line by line, on all cores.
 
-    python data-prep/sentencepiece_bpe.py learn --pieces 37000 --model codes.model train.norm.en train.norm.de
-    python data-prep/sentencepiece_bpe.py apply --model codes.model train.norm.de >train.bpe.de
+    python -m fairseq_rope_data.sentencepiece_bpe learn --pieces 37000 --model codes.model train.norm.en train.norm.de
+    python -m fairseq_rope_data.sentencepiece_bpe apply --model codes.model train.norm.de >train.bpe.de
 
 The model has --pieces pieces, among them <unk>, <s> and </s>. It learns from --sample lines drawn evenly from
 all files, the same ones each time, so memory doesn't grow with the text. Characters that make up less than
 0.05% of it (--character-coverage) get no piece: apply writes them as they are, and they enter fairseq's
 dictionary as symbols of their own. No character is changed, unlike with sentencepiece's default of NFKC, which would
-make references other than the text that the model learns: joining its pieces gives back each line that tokenise.py
+make references other than the text that the model learns: joining its pieces gives back each line that tokenize
 writes.
 """
 
@@ -16,23 +16,25 @@ import sys
 from pathlib import Path
 
 import sentencepiece
-from parallel_lines import add_arguments, filter_file
-from reservoir import Reservoir
-from textio import DataError, complete_files, read_lines, run
+
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_files, read_lines
+from fairseq_rope_data.reservoir import Reservoir
+from fairseq_rope_data.workers import add_arguments, filter_file
 
 
 def learn(options: argparse.Namespace) -> None:
     """Write the model.
 
     Raises:
-        DataError: a number breaks its rule, a file cannot be read, has no text or isn't UTF-8, or sentencepiece cannot
+        UserError: a number breaks its rule, a file cannot be read, has no text or isn't UTF-8, or sentencepiece cannot
             learn so many pieces from it.
     """
     for option in ("pieces", "sample"):
         if getattr(options, option) < 1:
-            raise DataError(f"--{option} must be at least 1, but is {getattr(options, option)}")
+            raise UserError(f"--{option} must be at least 1, but is {getattr(options, option)}")
     if not 0.98 <= options.character_coverage <= 1:  # sentencepiece's own limits
-        raise DataError(f"--character-coverage must be in [0.98, 1], but is {options.character_coverage:g}")
+        raise UserError(f"--character-coverage must be in [0.98, 1], but is {options.character_coverage:g}")
     with complete_files(options.model) as (part,):
         sample = draw(options.files, options.sample)
         try:
@@ -49,15 +51,15 @@ def learn(options: argparse.Namespace) -> None:
         except RuntimeError as error:
             # after the place in its source code, in brackets
             problem = str(error).rpartition("] ")[2]
-            raise DataError(f"sentencepiece cannot learn {options.pieces} pieces (--pieces): {problem}") from None
-    print(f"sentencepiece_bpe.py: learnt from {len(sample.items):,} of {sample.count:,} lines", file=sys.stderr)
+            raise UserError(f"sentencepiece cannot learn {options.pieces} pieces (--pieces): {problem}") from None
+    print(f"sentencepiece_bpe: learnt from {len(sample.items):,} of {sample.count:,} lines", file=sys.stderr)
 
 
 def draw(files: list[Path], size: int) -> Reservoir[str]:
     """Draw lines with text from all files, and not by sentencepiece: it draws others each time.
 
     Raises:
-        DataError: a file cannot be read, has no text or isn't UTF-8.
+        UserError: a file cannot be read, has no text or isn't UTF-8.
     """
     sample = Reservoir[str](size)
     for path in files:
@@ -66,7 +68,7 @@ def draw(files: list[Path], size: int) -> Reservoir[str]:
             if line.strip():
                 sample.add(line)
         if sample.count == before:
-            raise DataError(f"{path} has no text")
+            raise UserError(f"{path} has no text")
     return sample
 
 
@@ -74,12 +76,12 @@ def apply(options: argparse.Namespace) -> None:
     """Write the text in pieces to stdout.
 
     Raises:
-        DataError: the model or the text cannot be read.
+        UserError: the model or the text cannot be read.
     """
     try:
         model = sentencepiece.SentencePieceProcessor(model_file=str(options.model))
     except (OSError, RuntimeError) as error:
-        raise DataError(f"--model {options.model} is no sentencepiece model: {error}") from None
+        raise UserError(f"--model {options.model} is no sentencepiece model: {error}") from None
     filter_file(lambda line: " ".join(model.encode(line, out_type=str)), options)
 
 
@@ -103,4 +105,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run("sentencepiece_bpe.py", main)
+    run("sentencepiece_bpe", main)

@@ -7,17 +7,18 @@ knows, and a sample of the target like the source language: two mistakes at once
 Languages that it doesn't know are told on stderr and not compared; near ones, as Croatian and Serbian, can be
 taken for each other: --any-language leaves the comparison out.
 
-    python data-prep/check_corpus.py --source-lang en --target-lang de raw/train raw/valid raw/test
+    python -m fairseq_rope_data.check_corpus --source-lang en --target-lang de raw/train raw/valid raw/test
 """
 
 import argparse
 import sys
 from pathlib import Path
 
-from aligned import Pair, add_languages, languages, pairs
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
-from reservoir import Reservoir
-from textio import DataError, run
+
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.parallel import Pair, add_languages, languages, pairs
+from fairseq_rope_data.reservoir import Reservoir
 
 SAMPLE = 200  # pairs; of ordinary text ten are enough
 
@@ -32,7 +33,7 @@ def check(prefix: str, langs: tuple[str, str], identifier: LanguageIdentifier | 
     """Check one corpus and return its number of pairs.
 
     Raises:
-        DataError: it breaks a rule; the text names file and line.
+        UserError: it breaks a rule; the text names file and line.
     """
     source, target = (Path(f"{prefix}.{lang}") for lang in langs)
     sample = Reservoir[Pair](SAMPLE)
@@ -42,11 +43,11 @@ def check(prefix: str, langs: tuple[str, str], identifier: LanguageIdentifier | 
         has_text = has_text or all(line.strip() for line in pair)
         all_equal = all_equal and pair[0] == pair[1]
     if not has_text:
-        raise DataError(f"{source} and {target} have no pair with text on both sides, of {sample.count:,}")
+        raise UserError(f"{source} and {target} have no pair with text on both sides, of {sample.count:,}")
     if all_equal:
-        raise DataError(f"{source} and {target} are the same text")
+        raise UserError(f"{source} and {target} are the same text")
     if identifier is not None and looks_swapped(sample.items, langs, identifier):
-        raise DataError(
+        raise UserError(
             f"{source} and {target} look swapped: the first reads like {langs[1]}, the second like {langs[0]}; "
             "--any-language leaves this check out"
         )
@@ -65,10 +66,10 @@ def main() -> None:
     unknown = [] if identifier is None else [name for name in langs if name not in identifier.labels]
     if unknown:
         names = ", ".join(unknown)
-        print(f"check_corpus.py: not checked for swapped sides: {names} is no known language", file=sys.stderr)
+        print(f"check_corpus: not checked for swapped sides: {names} is no known language", file=sys.stderr)
     for prefix in options.prefixes:
         print(f"{prefix}: {check(prefix, langs, identifier):,} pairs")
 
 
 if __name__ == "__main__":
-    run("check_corpus.py", main)
+    run("check_corpus", main)

@@ -1,6 +1,6 @@
 """Print what a gzip file holds, unless it is far more than text can shrink to its size.
 
-python data-prep/gunzip.py FILE
+python -m fairseq_rope_data.gunzip FILE
 """
 
 import argparse
@@ -11,7 +11,8 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-from textio import DataError, open_text, run
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import open_text
 
 # refused above both: text shrinks to a third, or to a tenth where it repeats itself
 ALWAYS_ALLOWED = 1 << 26
@@ -29,12 +30,12 @@ class Unpacked:
         """Read up to `size` bytes.
 
         Raises:
-            DataError: they are more than the limit leaves.
+            UserError: they are more than the limit leaves.
         """
         data = self.file.read(min(size, self.left + 1))
         self.left -= len(data)
         if self.left < 0:
-            raise DataError(f"{self.path} is not unpacked: it holds more than {RATIO} times its size")
+            raise UserError(f"{self.path} is not unpacked: it holds more than {RATIO} times its size")
         return data
 
 
@@ -62,8 +63,8 @@ def main() -> None:
             file.seek(0)
             shutil.copyfileobj(file, sys.stdout.buffer)
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise DataError(f"{path} is not a whole gzip file: {description(path)}; remove it and run again") from None
+        raise UserError(f"{path} is not a whole gzip file: {description(path)}; remove it and run again") from None
 
 
 if __name__ == "__main__":
-    run("gunzip.py", main)
+    run("gunzip", main)

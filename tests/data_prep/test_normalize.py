@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacremoses import MosesPunctNormalizer
 
-from fairseq_rope.tools.normalise import normaliser
+from fairseq_rope_data.normalize import normalizer
 
 NBSP, ZERO_WIDTH, SOFT_HYPHEN = "\u00a0", "\u200b", "\u00ad"
 
@@ -35,7 +35,7 @@ CASES = [
 
 @pytest.mark.parametrize(("lang", "text", "expected"), CASES, ids=[f"{i} {case[0]}" for i, case in enumerate(CASES)])
 def test_marks_take_the_form_that_the_scripts_give_them(lang: str, text: str, expected: str) -> None:
-    assert normaliser(lang)(text) == expected
+    assert normalizer(lang)(text) == expected
 
 
 # assigned characters only: Python's and regex's versions of Unicode differ in others
@@ -45,7 +45,7 @@ texts = st.text(st.characters(exclude_categories=["Cs", "Cn"], exclude_character
 @settings(max_examples=200, deadline=None)
 @given(texts)
 def test_no_control_or_format_character_and_no_outer_space_is_left(text: str) -> None:
-    normal = normaliser("de")(text)
+    normal = normalizer("de")(text)
     assert not [char for char in normal if unicodedata.category(char)[0] == "C"]
     assert normal == normal.strip()
 
@@ -58,4 +58,4 @@ printing = st.characters(exclude_categories=["C", "Z"]) | st.sampled_from(" \u00
 @given(text=st.text(printing, max_size=40))
 def test_text_that_prints_is_what_sacremoses_makes_of_the_line_with_its_end(lang: str, text: str) -> None:
     moses = MosesPunctNormalizer(lang=lang, perl_parity=True)
-    assert normaliser(lang)(text) == moses.normalize(text + "\n")
+    assert normalizer(lang)(text) == moses.normalize(text + "\n")

@@ -1,7 +1,7 @@
 """Look through a compressed tar archive, or print one of its members; nothing is ever written to a member's name.
 
-python data-prep/tar_archive.py FILE                  print what is wrong with FILE, or nothing
-python data-prep/tar_archive.py FILE MEMBER [MEMBER]  print the first of these members that FILE holds
+python -m fairseq_rope_data.tar_archive FILE                  print what is wrong with FILE, or nothing
+python -m fairseq_rope_data.tar_archive FILE MEMBER [MEMBER]  print the first of these members that FILE holds
 
 FILE is refused, with the member's name, for names outside its folder, links that lead there, devices, and for what
 unpacks to far more than text can; it is read to there only.
@@ -19,8 +19,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from gunzip import RATIO, Unpacked, description
-from textio import DataError, open_text, run
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import open_text
+from fairseq_rope_data.gunzip import RATIO, Unpacked, description
 
 
 @contextmanager
@@ -28,7 +29,7 @@ def opened(path: Path) -> Iterator[tuple[tarfile.TarFile, Unpacked]]:
     """Open an archive for reading from its start; give also its unpacked bytes.
 
     Raises:
-        DataError: it cannot be read, is truncated, corrupt or no archive.
+        UserError: it cannot be read, is truncated, corrupt or no archive.
     """
     try:
         with open_text(path) as packed, gzip.open(packed) as file:
@@ -37,9 +38,9 @@ def opened(path: Path) -> Iterator[tuple[tarfile.TarFile, Unpacked]]:
             with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|") as archive:
                 yield archive, stream
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise DataError(f"{path} is no whole archive: {description(path)}") from None
+        raise UserError(f"{path} is no whole archive: {description(path)}") from None
     except tarfile.TarError:
-        raise DataError(f"{path} is no tar archive") from None
+        raise UserError(f"{path} is no tar archive") from None
 
 
 def problem(member: tarfile.TarInfo, limit: int) -> str | None:
@@ -63,14 +64,14 @@ def files(path: Path) -> dict[str, bool]:
     """Read the whole archive: its names, and whether each is one file and nothing else.
 
     Raises:
-        DataError: see `opened`; or a member must not be unpacked, which is named.
+        UserError: see `opened`; or a member must not be unpacked, which is named.
     """
     found: dict[str, bool] = {}
     with opened(path) as (archive, stream):
         for member in archive:
             reason = problem(member, stream.limit)
             if reason:
-                raise DataError(f"{path} is not unpacked: its member {member.name!r} {reason}")
+                raise UserError(f"{path} is not unpacked: its member {member.name!r} {reason}")
             found[member.name] = member.isfile() and member.name not in found
         while stream.read(1 << 20):  # to the end, where gzip's checksum is
             pass
@@ -81,14 +82,14 @@ def print_first(path: Path, names: list[str]) -> None:
     """Print the first of the members that is there.
 
     Raises:
-        DataError: see `files`; or none is there, or it isn't one file.
+        UserError: see `files`; or none is there, or it isn't one file.
     """
     found = files(path)
     name = next((name for name in names if name in found), None)
     if name is None:
-        raise DataError(f"{path} does not hold {names[0]}: it is another archive under this name")
+        raise UserError(f"{path} does not hold {names[0]}: it is another archive under this name")
     if not found[name]:
-        raise DataError(f"{path} is not unpacked: its member {name!r} is a link or a folder, or is there twice")
+        raise UserError(f"{path} is not unpacked: its member {name!r} is a link or a folder, or is there twice")
     with opened(path) as (archive, _):
         content = next(archive.extractfile(member) for member in archive if member.name == name)
         shutil.copyfileobj(cast("IO[bytes]", content), sys.stdout.buffer)
@@ -105,9 +106,9 @@ def main() -> None:
         return
     try:
         files(options.file)
-    except DataError as error:
+    except UserError as error:
         print(str(error).removeprefix(f"{options.file} "))
 
 
 if __name__ == "__main__":
-    run("tar_archive.py", main)
+    run("tar_archive", main)

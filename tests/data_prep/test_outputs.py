@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairseq_rope.tools._common import ToolError, complete_file, complete_folder
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.files import complete_file, complete_folder
 from tests.trained import ROOT
 
 
@@ -54,7 +55,7 @@ def test_what_cannot_be_written_is_told_before_the_work(tmp_path: Path, name: st
     (tmp_path / "file").touch()
     for link, target in (("link", "folder"), ("loop", "loop"), ("astray", "/no/out"), ("device", "/dev/null")):
         (tmp_path / link).symlink_to(target)
-    with pytest.raises(ToolError) as caught, complete_file(tmp_path / name):
+    with pytest.raises(UserError) as caught, complete_file(tmp_path / name):
         pytest.fail("the work began")
     assert str(caught.value) == message.replace("{}", str(tmp_path))
 
@@ -65,7 +66,7 @@ def test_a_folder_is_never_written_over_what_is_there(tmp_path: Path, name: str)
     (tmp_path / "file").touch()
     for link, target in (("link", "folder"), ("dangling", "new"), ("loop", "loop")):
         (tmp_path / link).symlink_to(target)
-    with pytest.raises(ToolError, match=rf"{name} exists already"), complete_folder(tmp_path / name):
+    with pytest.raises(UserError, match=rf"{name} exists already"), complete_folder(tmp_path / name):
         pytest.fail("the work began")
 
 
@@ -74,7 +75,7 @@ def test_a_file_that_outgrows_its_limit_is_named_and_not_there(tmp_path: Path) -
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
         with (
-            pytest.raises(ToolError, match=r"^cannot write .*/out: File too large$"),
+            pytest.raises(UserError, match=r"^cannot write .*/out: File too large$"),
             complete_file(tmp_path / "out") as p,
         ):
             p.write_bytes(b"x" * 2000)

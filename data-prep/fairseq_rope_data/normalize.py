@@ -9,7 +9,7 @@ from sacremoses import MosesPunctNormalizer
 _NON_PRINTING = regex.compile(r"\p{C}")
 
 
-def normaliser(lang: str) -> Callable[[str], str]:
+def normalizer(lang: str) -> Callable[[str], str]:
     r"""Make the function that does what Moses' normalize-punctuation.perl and remove-non-printing-char.perl do.
 
     Quotation marks, dashes, ellipses and no-break spaces take their ASCII form; a comma or full stop beside a closing

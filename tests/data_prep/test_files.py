@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from textio import DataError, complete_files, read_lines
 
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.files import complete_files, read_lines
 from tests.trained import ROOT
 
 
@@ -32,7 +33,7 @@ def test_lines_end_at_newlines_only_and_a_byte_order_mark_is_no_text(tmp_path: P
 def test_what_is_no_text_is_named_with_its_line(tmp_path: Path, content: bytes, message: str) -> None:
     text = tmp_path / "train.de"
     text.write_bytes(content)
-    with pytest.raises(DataError) as error:
+    with pytest.raises(UserError) as error:
         list(read_lines(text))
     assert str(error.value) == f"{text}{message}"
 
@@ -40,7 +41,7 @@ def test_what_is_no_text_is_named_with_its_line(tmp_path: Path, content: bytes, 
 @pytest.mark.parametrize(("name", "reason"), [("no.de", "No such file or directory"), ("folder", "Is a directory")])
 def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "folder").mkdir()
-    with pytest.raises(DataError, match=rf"^cannot read \S+/{name}: {reason}$"):
+    with pytest.raises(UserError, match=rf"^cannot read \S+/{name}: {reason}$"):
         list(read_lines(tmp_path / name))
 
 
@@ -103,7 +104,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, 
     for link, target in (("link", "folder"), ("loop", "loop"), ("astray", "/no/out"), ("device", "/dev/null")):
         (tmp_path / link).symlink_to(target)
     with (
-        pytest.raises(DataError, match=rf"^cannot write \S+/{name}: {reason}"),
+        pytest.raises(UserError, match=rf"^cannot write \S+/{name}: {reason}"),
         complete_files(tmp_path / "good", tmp_path / name),
     ):
         pytest.fail("the work began")
@@ -112,7 +113,16 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, 
 def tokenise(text: str, jobs: int, stdout: int, folder: Path) -> subprocess.CompletedProcess[bytes]:
     """Tokenise with a stdout of another kind, buffered as it is for users."""
     (folder / "text").write_text(text, encoding="utf-8")
-    command = [sys.executable, "data-prep/tokenise.py", "--lang", "de", "--jobs", str(jobs), str(folder / "text")]
+    command = [
+        sys.executable,
+        "-m",
+        "fairseq_rope_data.tokenize",
+        "--lang",
+        "de",
+        "--jobs",
+        str(jobs),
+        str(folder / "text"),
+    ]
     environment = {**os.environ, "PYTHONUNBUFFERED": ""}
     return subprocess.run(command, cwd=ROOT, env=environment, stdout=stdout, stderr=subprocess.PIPE, check=False)
 
@@ -134,7 +144,7 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path, lines: int) -> None
         done = tokenise("Das ist ein Haus.\n" * lines, 1, full.fileno(), tmp_path)
     assert (done.returncode, done.stderr) == (
         1,
-        b"tokenise.py: error: stdout cannot be written: No space left on device\n",
+        b"tokenize: error: stdout cannot be written: No space left on device\n",
     )
 
 
@@ -142,13 +152,13 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path, lines: int) -> None
 @pytest.mark.parametrize(
     ("streams", "status", "stdout", "stderr"),
     [
-        ("<text >&-", 1, "", "tokenise.py: error: stdout closed\n"),
-        ("<&-", 1, "", "tokenise.py: error: stdin closed\n"),
+        ("<text >&-", 1, "", "tokenize: error: stdout closed\n"),
+        ("<&-", 1, "", "tokenize: error: stdin closed\n"),
         ("<text 2>&-", 0, "Haus .\n", ""),
         ("<text 2>/dev/full", 0, "Haus .\n", ""),
         ("<latin1 2>&-", 1, "", ""),
         ("<text >&- 2>&-", 1, "", ""),
-        ("<text >/dev/full", 1, "", "tokenise.py: error: stdout cannot be written: No space left on device\n"),
+        ("<text >/dev/full", 1, "", "tokenize: error: stdout cannot be written: No space left on device\n"),
     ],
 )
 def test_a_stream_that_is_closed_or_full_is_named(
@@ -156,7 +166,7 @@ def test_a_stream_that_is_closed_or_full_is_named(
 ) -> None:
     (tmp_path / "text").write_text("Haus.\n")
     (tmp_path / "latin1").write_bytes(b"\xe4\n")
-    program = shlex.join([sys.executable, f"{ROOT}/data-prep/tokenise.py", "--lang", "de"])
+    program = shlex.join([sys.executable, f"{ROOT}/fairseq_rope_data.tokenize", "--lang", "de"])
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     done = subprocess.run(
         f"{program} {streams}",

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from aligned import pairs
-from textio import DataError
+
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.parallel import pairs
 
 
 def write(folder: Path, en: bytes, de: bytes) -> tuple[Path, Path]:
@@ -24,7 +25,7 @@ def test_the_first_line_that_one_file_lacks_is_named(tmp_path: Path, short: str)
     texts = {"en": b"1\n2\n3\n4\n", "de": b"1\n2\n3\n4\n", short: b"1\n2\n"}
     paths = write(tmp_path, texts["en"], texts["de"])
     long = "de" if short == "en" else "en"
-    with pytest.raises(DataError) as error:
+    with pytest.raises(UserError) as error:
         list(pairs(*paths))
     assert str(error.value) == (
         f"{tmp_path}/train.{short}:3: there is no such line, but {tmp_path}/train.{long} has one: "
@@ -33,7 +34,7 @@ def test_the_first_line_that_one_file_lacks_is_named(tmp_path: Path, short: str)
 
 
 def test_a_line_that_is_not_utf8_is_named_with_its_own_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"train\.de:2: not valid UTF-8, byte 3 is 0xe4$"):
+    with pytest.raises(UserError, match=r"train\.de:2: not valid UTF-8, byte 3 is 0xe4$"):
         list(pairs(*write(tmp_path, b"one\ntwo\n", b"eins\nzw\xe4i\n")))
 
 

@@ -4,7 +4,7 @@ The algorithm is that of Sennrich et al. (2016), run by Hugging Face's tokenizer
 three times the time and twice the memory, more than 4 GiB for the words of WMT14. The two take pairs that are equally
 frequent in another order; of 37,000 merges of mixed English and German 99.5% are the same.
 
-    python data-prep/learn_bpe.py --merges 37000 train.tok.en train.tok.de >codes
+    python -m fairseq_rope_data.learn_bpe --merges 37000 train.tok.en train.tok.de >codes
 """
 
 import argparse
@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from textio import DataError, read_lines, run
 from tokenizers import Tokenizer
 from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.trainers import BpeTrainer
+
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import read_lines
 
 LINES_AT_ONCE = 1000
 END_OF_WORD = "</w>"
@@ -28,7 +30,7 @@ def learn(files: list[Path], merges: int) -> list[tuple[str, str]]:
     """Learn up to `merges` merges, the most frequent first; fewer when no pair is left that occurs twice.
 
     Raises:
-        DataError: a file cannot be read, has no text or isn't UTF-8.
+        UserError: a file cannot be read, has no text or isn't UTF-8.
     """
     # named beforehand in their order: the trainer would number what ends words in another order each time, and takes
     # pairs that are equally frequent by their numbers
@@ -61,13 +63,13 @@ def main() -> None:
     parser.add_argument("--merges", type=int, required=True, metavar="N")
     options = parser.parse_args()
     if options.merges < 1:
-        raise DataError(f"--merges must be at least 1, but is {options.merges}")
+        raise UserError(f"--merges must be at least 1, but is {options.merges}")
     merges = learn(options.files, options.merges)
     if not merges:
-        raise DataError(f"{', '.join(map(str, options.files))}: no pair of characters occurs twice")
+        raise UserError(f"{', '.join(map(str, options.files))}: no pair of characters occurs twice")
     text = "".join(f"{first} {second}\n" for first, second in merges)
     sys.stdout.buffer.write(f"#version: 0.2\n{text}".encode())
 
 
 if __name__ == "__main__":
-    run("learn_bpe.py", main)
+    run("learn_bpe", main)

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Write a small English-German corpus, made from a grammar, as raw text.
 
 It needs no download and no licence, and word order matters in it: the German verb stands second, first or last, its
@@ -9,17 +8,18 @@ Writes OUTDIR/{train,valid,test,long}.{en,de}: 24,000, 1,000, 1,000 and 500 pair
 language, is in two parts. Words of the other parts are all in train. Each sentence of `long` has 1.3 to 2 times
 the tokens of the longest in train, in both languages. Running again writes the same files. Takes about ten seconds.
 
-Example: python data-prep/make_grammar_corpus.py data/grammar
+Example: python -m fairseq_rope_data.grammar data/grammar
 """
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from grammar.dice import Dice
-from grammar.mixture import long, ordinary
-from grammar.text import tokens
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_file
+from fairseq_rope_data.grammar.dice import Dice
+from fairseq_rope_data.grammar.mixture import long, ordinary
+from fairseq_rope_data.grammar.text import tokens
 
 SEED = 2104
 SIZES = {"train": 24_000, "valid": 1_000, "test": 1_000, "long": 500}
@@ -74,13 +74,11 @@ def corpus() -> dict[str, list[Pair]]:
 
 
 def write(folder: Path, parts: dict[str, list[Pair]]) -> None:
-    """Write the parts, each file under another name first, so that a file under its own name is complete."""
+    """Write the parts."""
     for part, pairs in parts.items():
         for side, language in enumerate(("en", "de")):
-            path = folder / f"{part}.{language}"
-            unfinished = path.with_name(path.name + ".part")
-            unfinished.write_bytes("".join(pair[side] + "\n" for pair in pairs).encode("utf-8"))
-            unfinished.replace(path)
+            with complete_file(folder / f"{part}.{language}") as file:
+                file.write_bytes("".join(pair[side] + "\n" for pair in pairs).encode("utf-8"))
 
 
 def table(parts: dict[str, list[Pair]]) -> str:
@@ -95,21 +93,19 @@ def table(parts: dict[str, list[Pair]]) -> str:
     return "\n".join(lines)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line; return the exit status."""
+def main() -> None:
+    """Read the option, then make the corpus."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("outdir", metavar="OUTDIR", type=Path, help="folder to write to; made if it is missing")
-    folder = parser.parse_args(argv).outdir
+    folder = parser.parse_args().outdir
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        parts = corpus()
-        write(folder, parts)
     except OSError as error:
-        print(f"OUTDIR must be a folder that can be written to, but {folder} is not: {error}", file=sys.stderr)
-        return 1
+        raise UserError(f"OUTDIR must be a folder that can be written to, but {folder} is not: {error}") from None
+    parts = corpus()
+    write(folder, parts)
     print(table(parts))
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run("grammar", main)

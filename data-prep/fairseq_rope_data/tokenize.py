@@ -4,30 +4,20 @@ The tokeniser is fairseq's `--tokenizer moses` with its options and defaults (da
 training text and what fairseq-interactive or tools.translate make of new text are the same; tools.translate has
 `--normalise` and `--lowercase` too. One line comes out for each that goes in.
 
-    python data-prep/tokenise.py --lang de train.de >train.tok.de
-    python data-prep/tokenise.py --lang de --normalise --tokenizer none <train.de >train.norm.de   # for sentencepiece
+    python -m fairseq_rope_data.tokenize --lang de train.de >train.tok.de
+    python -m fairseq_rope_data.tokenize --lang de --normalise --tokenizer none <train.de >train.norm.de
 """
 
 import argparse
 import functools
-import importlib.util
 import sys
-from pathlib import Path
 
-from parallel_lines import LineFunction, add_arguments, filter_file
 from sacremoses import MosesTokenizer
 from sacremoses.corpus import NonbreakingPrefixes
-from textio import run
 
-NORMALISE = Path(__file__).resolve().parents[1] / "fairseq_rope" / "tools" / "normalise.py"
-
-
-def normaliser(lang: str) -> LineFunction:
-    """Call `normaliser` of its file alone: importing the package loads torch, which takes seconds and 250 MB."""
-    spec = importlib.util.spec_from_file_location("normalise", NORMALISE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.normaliser(lang)
+from fairseq_rope_data.errors import run
+from fairseq_rope_data.normalize import normalizer
+from fairseq_rope_data.workers import LineFunction, add_arguments, filter_file
 
 
 def line_function(options: argparse.Namespace) -> LineFunction:
@@ -35,10 +25,10 @@ def line_function(options: argparse.Namespace) -> LineFunction:
     normalise: LineFunction = str
     tokenise: LineFunction = str
     if options.normalise:
-        normalise = normaliser(options.lang)
+        normalise = normalizer(options.lang)
     if options.tokenizer == "moses":
         if options.lang not in NonbreakingPrefixes().available_langs:
-            print(f"tokenise.py: abbreviations of {options.lang} are unknown, those of en are used", file=sys.stderr)
+            print(f"tokenize: abbreviations of {options.lang} are unknown, those of en are used", file=sys.stderr)
         tokenise = functools.partial(
             MosesTokenizer(options.lang).tokenize,
             return_str=True,
@@ -72,4 +62,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run("tokenise.py", main)
+    run("tokenize", main)

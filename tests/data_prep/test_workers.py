@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from parallel_lines import LINES_A_TASK, TASKS_A_JOB, map_lines
-from textio import DataError
 
-from tests.trained import ROOT
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.workers import LINES_A_TASK, TASKS_A_JOB, map_lines
 
 
 def slow_where_short(line: str) -> str:
@@ -56,7 +55,7 @@ def test_no_more_is_read_ahead_than_a_few_tasks_for_each_worker(jobs: int) -> No
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_invalid_utf8_is_named_by_file_line_and_byte(jobs: int) -> None:
     lines = [b"gut\n"] * (LINES_A_TASK + 1) + [b"nicht \xff gut\n"]
-    with pytest.raises(DataError, match=rf"^raw/train\.de:{LINES_A_TASK + 2}: not valid UTF-8, byte 7 is 0xff$"):
+    with pytest.raises(UserError, match=rf"^raw/train\.de:{LINES_A_TASK + 2}: not valid UTF-8, byte 7 is 0xff$"):
         list(map_lines(str, lines, name="raw/train.de", jobs=jobs))
 
 
@@ -67,17 +66,18 @@ def die(line: str) -> str:
 
 def test_a_killed_worker_is_an_error_and_no_endless_wait() -> None:
     with pytest.raises(
-        DataError, match=r"^text: a worker process was killed, perhaps for lack of memory: try fewer --jobs$"
+        UserError, match=r"^text: a worker process was killed, perhaps for lack of memory: try fewer --jobs$"
     ):
         list(map_lines(die, [b"line\n"], name="text", jobs=2))
 
 
 def test_workers_end_with_a_parent_that_is_killed() -> None:
     script = (
-        "import parallel_lines as p, time, sys; list(p.map_lines(lambda x: time.sleep(99), [b''] * 9, name='', jobs=3))"
+        "import fairseq_rope_data.workers as p, time;"
+        "list(p.map_lines(lambda x: time.sleep(99), [b''] * 9, name='', jobs=3))"
     )
     command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, cwd=ROOT / "data-prep", stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
         deadline = time.monotonic() + 60
         while len(children.read_text().split()) < 3 and time.monotonic() < deadline:
@@ -102,7 +102,7 @@ def peak_memory(lines: int, tmp_path: Path) -> int:
     """Return the peak memory, in bytes, of the largest process of a run on many lines."""
     text = tmp_path / str(lines)
     text.write_bytes(b"".join(b"Zeile %09d, damit es mehr als ein paar Zeichen sind.\n" % i for i in range(lines)))
-    tokenise = [sys.executable, str(ROOT / "data-prep" / "tokenise.py"), "--lang", "de", "--tokenizer", "none"]
+    tokenise = [sys.executable, "-m", "fairseq_rope_data.tokenize", "--lang", "de", "--tokenizer", "none"]
     command = [sys.executable, "-c", ASK, *tokenise, "--jobs", "2", str(text)]
     return int(subprocess.run(command, capture_output=True, check=True).stdout)
 

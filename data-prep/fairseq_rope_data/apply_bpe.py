@@ -3,7 +3,7 @@
 That command remembers every word type it meets, one more for each few lines, in each of its processes, and in
 parallel it reads no pipe and leaves its parts in the folder for temporary files when it is killed.
 
-    python data-prep/apply_bpe.py --codes codes train.tok.de >train.bpe.de
+    python -m fairseq_rope_data.apply_bpe --codes codes train.tok.de >train.bpe.de
 """
 
 import argparse
@@ -11,9 +11,11 @@ import functools
 import io
 from pathlib import Path
 
-from parallel_lines import add_arguments, filter_file
 from subword_nmt.apply_bpe import BPE
-from textio import DataError, read_lines, run
+
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import read_lines
+from fairseq_rope_data.workers import add_arguments, filter_file
 
 # word types that each process remembers, most of a text's words with some 50 MB; what is seen least lately goes
 CACHED_WORDS = 1 << 17
@@ -46,27 +48,25 @@ def read_codes(path: Path) -> list[str]:
     """Read a file of codes, and check what subword-nmt would end the program for, with a message that names no file.
 
     Raises:
-        DataError: the file cannot be read, a line isn't two symbols, or there is no line beside the version.
+        UserError: the file cannot be read, a line isn't two symbols, or there is no line beside the version.
     """
     codes = list(read_lines(path))
     for number, line in enumerate(codes, 1):
         if len(line.strip("\r ").split(" ")) != 2:
-            raise DataError(f"{path}:{number}: a line of BPE codes must be two symbols, but is {line!r}")
+            raise UserError(f"{path}:{number}: a line of BPE codes must be two symbols, but is {line!r}")
     if all(line.startswith("#version:") for line in codes):
-        raise DataError(f"{path} holds no BPE codes")
+        raise UserError(f"{path} holds no BPE codes")
     return codes
 
 
 def main() -> None:
     """Read the options, then the text."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--codes", type=Path, required=True, metavar="FILE", help="what learn_bpe.py or subword-nmt wrote"
-    )
+    parser.add_argument("--codes", type=Path, required=True, metavar="FILE", help="what learn_bpe or subword-nmt wrote")
     add_arguments(parser)
     options = parser.parse_args()
     filter_file(CachedBPE(read_codes(options.codes)).process_line, options)
 
 
 if __name__ == "__main__":
-    run("apply_bpe.py", main)
+    run("apply_bpe", main)

@@ -1,6 +1,6 @@
 """Print what tells a text from another: its lines, bytes and SHA-256, a line for each file.
 
-    python data-prep/fingerprint.py data/train.en data/train.de
+    python -m fairseq_rope_data.fingerprint data/train.en data/train.de
 
 reads data/train.en.gz, unpacked, where there is no data/train.en. With --versions it prints the versions of Python and
 of the packages that text goes through, a line each.
@@ -9,8 +9,8 @@ of the packages that text goes through, a line each.
 import argparse
 from pathlib import Path
 
-from manifest import facts, versions
-from textio import run
+from fairseq_rope_data.errors import run
+from fairseq_rope_data.manifest import facts, versions
 
 
 def main() -> None:
@@ -27,4 +27,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run("fingerprint.py", main)
+    run("fingerprint", main)

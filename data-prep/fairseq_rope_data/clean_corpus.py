@@ -5,7 +5,7 @@ when both lengths are from --min-length to --max-length and neither is more than
 the rules of Moses' clean-corpus-n; a pair counts for the first rule, in this order, that drops it. Lines are
 copied as they are.
 
-    python data-prep/clean_corpus.py --source-lang en --target-lang de text/train.bpe text/train
+    python -m fairseq_rope_data.clean_corpus --source-lang en --target-lang de text/train.bpe text/train
 
 reads text/train.bpe.{en,de} and writes text/train.{en,de} and, as a sign that both are complete, the counts in
 text/train.clean.json. It prints the counts.
@@ -17,8 +17,9 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-from aligned import add_languages, languages, pairs
-from textio import DataError, complete_files, run
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_files
+from fairseq_rope_data.parallel import add_languages, languages, pairs
 
 
 class Rules(NamedTuple):
@@ -45,7 +46,7 @@ def clean(inputs: tuple[Path, Path], outputs: list[Path], rules: Rules) -> Count
     """Copy the pairs that keep to `rules`; return the number of pairs for each rule that dropped them, "" for kept.
 
     Raises:
-        DataError: the files aren't aligned, not UTF-8, or no pair is left.
+        UserError: the files aren't aligned, not UTF-8, or no pair is left.
     """
     counts: Counter[str] = Counter()
     with outputs[0].open("wb") as source_file, outputs[1].open("wb") as target_file:
@@ -56,7 +57,7 @@ def clean(inputs: tuple[Path, Path], outputs: list[Path], rules: Rules) -> Count
                 source_file.write(f"{source}\n".encode())
                 target_file.write(f"{target}\n".encode())
     if counts[""] == 0:
-        raise DataError(f"no pair of {inputs[0]} and {inputs[1]} is left of {counts.total():,}")
+        raise UserError(f"no pair of {inputs[0]} and {inputs[1]} is left of {counts.total():,}")
     return counts
 
 
@@ -83,17 +84,17 @@ def main() -> None:
     parser.add_argument("--max-ratio", type=float, default=1.5)
     options = parser.parse_args()
     if not 1 <= options.min_length <= options.max_length:
-        raise DataError(
+        raise UserError(
             f"--min-length must be from 1 to --max-length {options.max_length}, but is {options.min_length}"
         )
     if not options.max_ratio >= 1:
-        raise DataError(f"--max-ratio must be at least 1, but is {options.max_ratio:g}")
+        raise UserError(f"--max-ratio must be at least 1, but is {options.max_ratio:g}")
     rules = Rules(options.min_length, options.max_length, options.max_ratio)
     langs = languages(options)
     inputs = (Path(f"{options.input}.{langs[0]}"), Path(f"{options.input}.{langs[1]}"))
     outputs = [Path(f"{options.output}.{name}") for name in (*langs, "clean.json")]
     if inputs[0].resolve() == outputs[0].resolve():
-        raise DataError(f"IN and OUT must differ, but are both {options.input}")
+        raise UserError(f"IN and OUT must differ, but are both {options.input}")
     with complete_files(*outputs) as (source, target, report):
         counts = clean(inputs, [source, target], rules)
         dropped = {rule: counts[rule] for rule in Rules._fields}
@@ -103,4 +104,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run("clean_corpus.py", main)
+    run("clean_corpus", main)

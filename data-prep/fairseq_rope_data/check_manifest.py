@@ -2,32 +2,32 @@
 
 Binarized data has no checksum of its own: with a bit changed it is another text, and nobody sees it.
 
-    python data-prep/check_manifest.py runs/wmt14 data-bin
+    python -m fairseq_rope_data.check_manifest runs/wmt14 data-bin
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from manifest import FOLDERS, facts
-from textio import DataError, run
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.manifest import FOLDERS, facts
 
 
 def recorded(work: Path) -> dict[str, dict[str, int | str]]:
     """Read what manifest.json says of each file.
 
     Raises:
-        DataError: it can't be read, or isn't what manifest.py wrote.
+        UserError: it can't be read, or isn't what manifest wrote.
     """
     path = work / "manifest.json"
     try:
         files: dict[str, dict[str, int | str]] = json.loads(path.read_bytes())["files"]
         if not all(entry.keys() >= {"bytes", "sha256"} for entry in files.values()):
-            raise DataError(f"{path} is damaged: a file has no size or no SHA-256")
+            raise UserError(f"{path} is damaged: a file has no size or no SHA-256")
     except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from None
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise DataError(f"{path} is damaged: {error!r}") from None
+        raise UserError(f"{path} is damaged: {error!r}") from None
     return files
 
 
@@ -35,15 +35,15 @@ def check(work: Path, name: str, entry: dict[str, int | str]) -> None:
     """Compare one file.
 
     Raises:
-        DataError: it is missing, or not the one that was recorded.
+        UserError: it is missing, or not the one that was recorded.
     """
     path = work / name
     if not path.is_file():
-        raise DataError(f"{path} is missing, though {work / 'manifest.json'} has it")
+        raise UserError(f"{path} is missing, though {work / 'manifest.json'} has it")
     found = facts(path)
     for what in ("bytes", "sha256"):
         if found[what] != entry[what]:
-            raise DataError(
+            raise UserError(
                 f"{path} is not the file that was prepared: its {what} is {found[what]}, "
                 f"but {entry[what]} in {work / 'manifest.json'}; make it again"
             )
@@ -61,4 +61,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    run("check_manifest.py", main)
+    run("check_manifest", main)

@@ -4,7 +4,7 @@ XML's entities, such as &amp;, become what they stand for, once, and white space
 the plain form: sacrebleu's 13a undoes entities, but a model, chrF and Moses don't. Dev sets come in both forms; plain
 text passes as it is.
 
-    python data-prep/sgm.py --lines 3003 test-full/newstest2014-deen-ref.de.sgm >test.de
+    python -m fairseq_rope_data.sgm --lines 3003 test-full/newstest2014-deen-ref.de.sgm >test.de
 """
 
 import argparse
@@ -14,7 +14,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from textio import DataError, read_lines, run
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import read_lines
 
 _SGM = re.compile(r"\s*<(srcset|refset|tstset|mteval|\?xml|!DOCTYPE\s+(srcset|refset|tstset|mteval))\b", re.IGNORECASE)
 # not html.unescape of the whole text, which takes R&copy and the like for entities too
@@ -31,14 +32,14 @@ def segments(lines: list[str], name: str) -> Iterator[str]:
     """Yield the text of each <seg>, entities undone; one that stands for white space ends no line.
 
     Raises:
-        DataError: one isn't whole on a line of its own.
+        UserError: one isn't whole on a line of its own.
     """
     for number, line in enumerate(lines, 1):
         if "<seg" not in line:
             continue
         match = _SEGMENT.fullmatch(line)
         if match is None or "<seg" in match[1]:
-            raise DataError(f"{name}:{number}: a <seg> must be whole on a line of its own, but is {line.strip()!r}")
+            raise UserError(f"{name}:{number}: a <seg> must be whole on a line of its own, but is {line.strip()!r}")
         yield " ".join(_ENTITY.sub(lambda entity: html.unescape(entity[0]), match[1]).split())
 
 
@@ -52,11 +53,11 @@ def main() -> None:
     if is_sgm(lines):
         lines, what = list(segments(lines, str(options.file))), "<seg>"
     if not lines:
-        raise DataError(f"{options.file} has no {what}")
+        raise UserError(f"{options.file} has no {what}")
     if options.lines not in (None, len(lines)):
-        raise DataError(f"{options.file} must have {options.lines:,} {what} (--lines), but has {len(lines):,}")
+        raise UserError(f"{options.file} must have {options.lines:,} {what} (--lines), but has {len(lines):,}")
     sys.stdout.buffer.write("".join(f"{line}\n" for line in lines).encode())
 
 
 if __name__ == "__main__":
-    run("sgm.py", main)
+    run("sgm", main)

@@ -1,6 +1,6 @@
 """Record what a prepared corpus is made of: versions, settings, and size and SHA-256 of every file.
 
-    python data-prep/manifest.py runs/wmt14 BPE_MERGES=37000
+    python -m fairseq_rope_data.manifest runs/wmt14 BPE_MERGES=37000
 
 writes runs/wmt14/manifest.json on the files under raw/, text/ and data-bin/. It is the same, byte for byte, when these
 are: there is no time in it, and logs and unfinished files (*.log, *.part*) are left out. Text files have their number
@@ -19,8 +19,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
-from gunzip import Unpacked, description
-from textio import DataError, complete_files, open_text, run
+from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import complete_files, open_text
+from fairseq_rope_data.gunzip import Unpacked, description
 
 FOLDERS = ("raw", "text", "data-bin")
 PACKAGES = (
@@ -62,7 +63,7 @@ def plain(path: Path) -> Iterator[Readable]:
     """Open a file, or FILE.gz unpacked where there is no FILE.
 
     Raises:
-        DataError: it cannot be opened, is not a whole gzip file, or holds more than text can.
+        UserError: it cannot be opened, is not a whole gzip file, or holds more than text can.
     """
     packed = path.with_name(f"{path.name}.gz")
     if path.exists() or not packed.exists():
@@ -73,7 +74,7 @@ def plain(path: Path) -> Iterator[Readable]:
         with open_text(packed) as raw, gzip.open(raw) as file:
             yield Unpacked(packed, file)
     except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise DataError(f"{packed} is not a whole gzip file: {description(packed)}") from None
+        raise UserError(f"{packed} is not a whole gzip file: {description(packed)}") from None
 
 
 def facts(path: Path) -> dict[str, int | str]:
@@ -100,13 +101,13 @@ def settings(words: list[str]) -> dict[str, str]:
     """Read words of the form key=value.
 
     Raises:
-        DataError: a word has another form, or a key comes twice.
+        UserError: a word has another form, or a key comes twice.
     """
     found: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not key or not equals or key in found:
-            raise DataError(f"a setting must be KEY=VALUE, each key once, but is {word!r}")
+            raise UserError(f"a setting must be KEY=VALUE, each key once, but is {word!r}")
         found[key] = value
     return found
 
@@ -120,11 +121,11 @@ def main() -> None:
     chosen = settings(options.settings)
     hashed = {str(path.relative_to(options.work)): facts(path) for path in files(options.work)}
     if not hashed:
-        raise DataError(f"{options.work} has no file in {', '.join(FOLDERS)}")
+        raise UserError(f"{options.work} has no file in {', '.join(FOLDERS)}")
     content = {"versions": versions(), "settings": chosen, "files": hashed}
     with complete_files(options.work / "manifest.json") as (part,):
         part.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    run("manifest.py", main)
+    run("manifest", main)

@@ -19,7 +19,8 @@ from itertools import islice
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from textio import DataError, decode, open_text
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.files import decode, open_text
 
 LINES_A_TASK = 500
 TASKS_A_JOB = 4  # done, at work or waiting: enough that no worker waits, and all that is in memory
@@ -41,7 +42,7 @@ def map_lines(function: LineFunction, lines: Iterable[bytes], *, name: str, jobs
     Yields: blocks of whole lines in their order, each line with \n.
 
     Raises:
-        DataError: a line is not UTF-8, or a worker was killed.
+        UserError: a line is not UTF-8, or a worker was killed.
     """
     blocks = _blocks(iter(lines))
     if jobs == 1:
@@ -59,7 +60,7 @@ def map_lines(function: LineFunction, lines: Iterable[bytes], *, name: str, jobs
         while waiting:
             yield waiting.popleft().result()
     except BrokenProcessPool:
-        raise DataError(f"{name}: a worker process was killed, perhaps for lack of memory: try fewer --jobs") from None
+        raise UserError(f"{name}: a worker process was killed, perhaps for lack of memory: try fewer --jobs") from None
     finally:
         executor.shutdown(cancel_futures=True)
 
@@ -108,10 +109,10 @@ def filter_file(function: LineFunction, options: argparse.Namespace) -> None:
     """Write each line of the file that `add_arguments` has read, through `function`, to stdout.
 
     Raises:
-        DataError: `--jobs` is below 1, the file cannot be read or isn't UTF-8, or a worker was killed.
+        UserError: `--jobs` is below 1, the file cannot be read or isn't UTF-8, or a worker was killed.
     """
     if options.jobs < 1:
-        raise DataError(f"--jobs must be at least 1, but is {options.jobs}")
+        raise UserError(f"--jobs must be at least 1, but is {options.jobs}")
     from_stdin = options.file == "-"
     with contextlib.nullcontext(sys.stdin.buffer) if from_stdin else open_text(Path(options.file)) as lines:
         for block in map_lines(function, lines, name="stdin" if from_stdin else options.file, jobs=options.jobs):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairseq_rope.tools.clean_line import byte_lines, clean_line, one_line
+from fairseq_rope_data.clean_line import byte_lines, clean_line, one_line
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Preparation of parallel text, without torch; each program is `python -m fairseq_rope_data.NAME`."""

@@ -1,0 +1,163 @@
+"""Text files of any size, UTF-8 and read line by line; outputs that are complete or not there."""
+
+import contextlib
+import glob
+import os
+import shutil
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path
+
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.streams import FULL
+
+BOM = b"\xef\xbb\xbf"
+
+
+def decode(line: bytes, name: str, number: int) -> str:
+    r"""Decode a line and take off its \n, and before the first one a byte order mark.
+
+    Args:
+        line: one line of the file `name`.
+        number: of the line, from 1.
+
+    Raises:
+        UserError: it is not UTF-8; the text names file, line and byte.
+    """
+    try:
+        text = line.removesuffix(b"\n").decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = line[error.start]
+        raise UserError(f"{name}:{number}: not valid UTF-8, byte {error.start + 1} is 0x{byte:02x}") from None
+    return text.removeprefix("\ufeff") if number == 1 else text
+
+
+def open_text(path: Path) -> BufferedReader:
+    """Open a file or pipe for reading bytes.
+
+    Raises:
+        UserError: it cannot be opened.
+    """
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+
+
+def read_lines(path: Path) -> Iterator[str]:
+    r"""Yield the lines of a file, which end at \n only: other tools count them so.
+
+    Raises:
+        UserError: the file cannot be opened, is a page that a server sent instead, or a line is not UTF-8.
+    """
+    with open_text(path) as file:
+        head = file.peek(1024).lstrip(BOM + b" \t\r\n").lower()
+        if head.startswith((b"<!doctype html", b"<html")):
+            raise UserError(f"{path} is an HTML page, such as a server's error message, and not text")
+        for number, line in enumerate(file, 1):
+            yield decode(line, str(path), number)
+
+
+@contextlib.contextmanager
+def complete_file(path: Path) -> Iterator[Path]:
+    """Give a temporary path, renamed to `path` when the block ends well and removed when it does not.
+
+    Where `path` is a link the file that it points to is written, and the link stays.
+
+    Raises:
+        UserError: its folder does not exist, it is a folder, a device or a link to itself, or there is no more space.
+    """
+    with complete_files(path) as (part,):
+        yield part
+
+
+@contextlib.contextmanager
+def complete_files(*paths: Path) -> Iterator[list[Path]]:
+    """Give a temporary path for each of `paths`, renamed in this order when the block ends well, else removed.
+
+    The last one is a sign: where it is, all are complete. Links and errors as in `complete_file`.
+    """
+    files = [_target(path) for path in paths]
+    parts = [_part(file) for file in files]
+    try:
+        with named_when_full(" and ".join(map(_named, paths))):
+            yield parts
+        if len(files) > 1:
+            files[-1].unlink(missing_ok=True)  # or an older one would be a sign already between two renames
+        for part, file in zip(parts, files, strict=True):
+            part.replace(file)
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def complete_folder(path: Path) -> Iterator[Path]:
+    """Give a new folder beside `path`, renamed to it when the block ends well and removed when it does not.
+
+    Raises:
+        UserError: something, be it a link, is at `path` already, or its parent does not exist.
+    """
+    if path.exists() or path.is_symlink():
+        raise UserError(f"{path} exists already; remove it or choose another name")
+    if not path.parent.is_dir():
+        raise UserError(f"cannot write {path}: there is no folder {path.parent}")
+    part = _part(path)
+    part.mkdir()
+    try:
+        yield part
+        part.rename(path)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def named_when_full(name: str) -> Iterator[None]:
+    """Name the file in an error that only writing gives.
+
+    Raises:
+        UserError: there is no more space, or no more is allowed.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise UserError(f"cannot write {name}: {error.strerror}") from error
+        raise
+
+
+def _target(path: Path) -> Path:
+    """Return the file that is to be written, which is not `path` where that is a link."""
+    file = Path(os.path.realpath(path))
+    if file.is_symlink():
+        raise UserError(f"cannot write {path}: it is a link to itself")
+    if file.exists() and not file.is_file():
+        raise UserError(f"cannot write {_named(path)}: it is not a file")
+    if not file.parent.is_dir():
+        raise UserError(f"cannot write {_named(path)}: there is no folder {file.parent}")
+    return file
+
+
+def _named(path: Path) -> str:
+    file = Path(os.path.realpath(path))
+    return f"{path}" if file == Path(os.path.abspath(path)) else f"{path}, which is {file}"
+
+
+def _part(path: Path) -> Path:
+    """Return a name beside `path` for this process, and remove what killed processes left under such names."""
+    for part in path.parent.glob(f"{glob.escape(path.name)}.part-*"):
+        number = part.name.rpartition("-")[2]
+        # a process with this one's number is gone, too: containers give the same ones again
+        if number.isdecimal() and (int(number) == os.getpid() or not _lives(int(number))):
+            shutil.rmtree(part) if part.is_dir() else part.unlink(missing_ok=True)
+    return path.with_name(f"{path.name}.part-{os.getpid()}")
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # another user's
+    return True

@@ -1,0 +1,16 @@
+"""Tools keep stderr for what concerns the user's files.
+
+Symptom: a module of fairseq sets the root logger to INFO on import, and hydra warns of its own future.
+fairseq 0.12.2 and main; `python -W default` shows the libraries' own warnings again.
+"""
+
+import logging
+import sys
+import warnings
+
+
+def silence_libraries() -> None:
+    """Let fairseq and hydra say warnings and errors alone."""
+    logging.getLogger().setLevel(logging.WARNING)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore", UserWarning)
