@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from fairseq import options
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.support import ROOT
+
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
 FAIRSEQ_PARSERS = {
     "fairseq-train": options.get_training_parser,

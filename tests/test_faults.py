@@ -4,7 +4,7 @@ import io
 
 from tests.faults import bad_input
 from tests.faults.report import Report
-from tests.trained import ROOT
+from tests.support import ROOT
 
 
 def test_the_page_has_the_table_of_bad_input():

@@ -1,7 +1,6 @@
 """All that works around fairseq and torch, once torch is imported."""
 
-from fairseq_rope._bf16 import allow_bf16_without_tpu
-from fairseq_rope._safe_globals import allow_fairseq_checkpoints
+from fairseq_rope.compat.bf16 import allow_bf16_without_tpu
 from fairseq_rope.compat.checkpoint_options import refuse_code_in_checkpoints
 from fairseq_rope.compat.fasta_names import quote_fasta_names
 from fairseq_rope.compat.finished_training import end_finished_trainings
@@ -9,6 +8,7 @@ from fairseq_rope.compat.large_binarized_data import count_bytes_without_limit
 from fairseq_rope.compat.model_archives import check_archives
 from fairseq_rope.compat.no_eval import replace_eval
 from fairseq_rope.compat.numpy_names import keep_old_numpy_names
+from fairseq_rope.compat.safe_globals import allow_fairseq_checkpoints
 from fairseq_rope.compat.same_batches import keep_batches_on_resume
 from fairseq_rope.compat.silent_restart import stop_silent_restarts
 from fairseq_rope.compat.verified_checkpoints import verify_checkpoints

@@ -13,7 +13,7 @@ from fairseq.criterions.label_smoothed_cross_entropy import (
 from fairseq.distributed import FullyShardedDataParallel
 from torch import Tensor, nn
 
-from fairseq_rope.criterions.projected_loss import projected_loss
+from fairseq_rope.modules.projected_loss import projected_loss
 
 NAME = "label_smoothed_cross_entropy_fused"
 

@@ -13,7 +13,7 @@ from torch import nn
 
 from fairseq_rope.modules.decoder import RotaryDecoder
 from fairseq_rope.modules.encoder import RotaryEncoder
-from fairseq_rope.modules.rotary import LAYOUTS, RotaryEmbedding, rotary_embedding
+from fairseq_rope.modules.positions.rotary import LAYOUTS, RotaryEmbedding, rotary_embedding
 
 # option of fairseq's transformer -> why rotation cannot go with it
 _REFUSED = {

@@ -9,11 +9,11 @@ import torch
 from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
-from fairseq_rope.modules.linear import Linear, linear
-from fairseq_rope.modules.rotary import RotaryEmbedding
-from fairseq_rope.modules.scores import attend
-from fairseq_rope.modules.split import split
-from fairseq_rope.modules.step_cache import StepCache
+from fairseq_rope.modules.attention_core import attend
+from fairseq_rope.modules.cpu.linear import Linear, linear
+from fairseq_rope.modules.kv_cache import StepCache
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
+from fairseq_rope.modules.rotated_qkv import split
 
 IncrementalState = dict[str, dict[str, Any]]
 # tokens from which one product for queries, keys and values is worth joining their weights

@@ -9,7 +9,7 @@ from typing import Any
 from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
-from fairseq_rope.modules.scores import attend
+from fairseq_rope.modules.attention_core import attend
 
 IncrementalState = dict[str, dict[str, Any]]
 

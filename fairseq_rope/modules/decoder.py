@@ -8,9 +8,9 @@ from typing import Any
 from fairseq.models.transformer import TransformerDecoderBase
 from torch import Tensor, nn
 
+from fairseq_rope.modules.attention_core import CAUSAL
 from fairseq_rope.modules.layers import RotaryDecoderLayer, drop_absolute_positions, use_own_parts, wrap
-from fairseq_rope.modules.rotary import RotaryEmbedding
-from fairseq_rope.modules.scores import CAUSAL
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 
 
 class RotaryDecoder(TransformerDecoderBase):

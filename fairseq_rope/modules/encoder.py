@@ -17,7 +17,7 @@ from fairseq_rope.modules.layers import (
     use_own_parts,
     wrap,
 )
-from fairseq_rope.modules.rotary import RotaryEmbedding
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 
 EncoderOut = dict[str, list[Any]]
 # of the encoder's output -> which axis counts sentences

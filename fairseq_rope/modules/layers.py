@@ -14,10 +14,10 @@ from fairseq.modules.transformer_layer import TransformerDecoderLayerBase, Trans
 from torch import Tensor, nn
 
 from fairseq_rope.modules.attention import RotaryMultiheadAttention
+from fairseq_rope.modules.cpu.dropout import Dropout
+from fairseq_rope.modules.cpu.linear import Linear
 from fairseq_rope.modules.cross_attention import CrossAttention
-from fairseq_rope.modules.dropout import Dropout
-from fairseq_rope.modules.linear import Linear
-from fairseq_rope.modules.rotary import RotaryEmbedding
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 
 logger = logging.getLogger(__name__)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import torch
 
-from fairseq_rope.tools.checkpoints import Checkpoint, last_epoch_checkpoints, last_update_checkpoints, load_checkpoint
-from fairseq_rope.tools.running_mean import RunningMean
+from fairseq_rope.checkpoints.files import Checkpoint, last_epoch_checkpoints, last_update_checkpoints, load_checkpoint
+from fairseq_rope.checkpoints.running_mean import RunningMean
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 

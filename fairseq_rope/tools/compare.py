@@ -15,12 +15,12 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from fairseq_rope.tools.checks import ALLOWED, same_length
-from fairseq_rope.tools.corpus import Pair, Settings, check
-from fairseq_rope.tools.detokenise import check_language
-from fairseq_rope.tools.markdown import table
-from fairseq_rope.tools.paired import MAX_SAMPLES, SAMPLES, Comparison, Result, paired_bootstrap
-from fairseq_rope.tools.textfile import read_text
+from fairseq_rope.experiments.markdown import table
+from fairseq_rope.scoring.bootstrap import MAX_SAMPLES, SAMPLES, Comparison, Result, paired_bootstrap
+from fairseq_rope.scoring.checks import ALLOWED, same_length
+from fairseq_rope.scoring.detokenize import check_language
+from fairseq_rope.scoring.evaluation import Pair, Settings, check
+from fairseq_rope.scoring.text import read_text
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.streams import tell
 

@@ -6,8 +6,8 @@ python -m fairseq_rope.tools.plot runs/quickstart --output learning_curves.png
 import argparse
 from pathlib import Path
 
-from fairseq_rope.tools.experiment import model_folders
-from fairseq_rope.tools.train_log import TrainLog, read_train_log
+from fairseq_rope.experiments.train_log import TrainLog, read_train_log
+from fairseq_rope.experiments.work_folder import model_folders
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 

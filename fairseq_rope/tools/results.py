@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fairseq_rope.experiments.markdown import table
+from fairseq_rope.experiments.statistic import Figure, cell
+from fairseq_rope.experiments.work_folder import Model, bucket_figures, figures, models, reports
+from fairseq_rope.scoring.bootstrap import Comparison
+from fairseq_rope.scoring.checks import ALLOWED, ORDER_NOTE
+from fairseq_rope.scoring.evaluation import Settings
 from fairseq_rope.tools import compare
-from fairseq_rope.tools.checks import ALLOWED, ORDER_NOTE
-from fairseq_rope.tools.corpus import Settings
-from fairseq_rope.tools.experiment import Model, bucket_figures, figures, models, reports
-from fairseq_rope.tools.figure import Figure, cell
-from fairseq_rope.tools.markdown import table
-from fairseq_rope.tools.paired import Comparison
 from fairseq_rope_data.errors import run
 
 Rows = dict[str, dict[int, Figure]]  # name of the figure -> that of each seed that has it

@@ -23,12 +23,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.tools.checks import ALLOWED, no_log_lines, same_length
-from fairseq_rope.tools.corpus import RAW_NEEDS, Corpus, Settings
-from fairseq_rope.tools.detokenise import BPE_KINDS
-from fairseq_rope.tools.generate_log import parse_generate_log
-from fairseq_rope.tools.report import Report, score
-from fairseq_rope.tools.textfile import Text, read_lines, read_text
+from fairseq_rope.scoring.checks import ALLOWED, no_log_lines, same_length
+from fairseq_rope.scoring.detokenize import BPE_KINDS
+from fairseq_rope.scoring.evaluation import RAW_NEEDS, Corpus, Settings
+from fairseq_rope.scoring.generate_log import parse_generate_log
+from fairseq_rope.scoring.report import Report, score
+from fairseq_rope.scoring.text import Text, read_lines, read_text
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 

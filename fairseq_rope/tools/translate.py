@@ -25,9 +25,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fairseq_rope.compat.chatter import silence_libraries
-from fairseq_rope.tools.translate_log import TranslateLog
-from fairseq_rope.tools.translate_options import parse
-from fairseq_rope.tools.translator import Translator
+from fairseq_rope.inference.options import parse
+from fairseq_rope.inference.progress import TranslateLog
+from fairseq_rope.inference.translator import Translator
 from fairseq_rope_data.clean_line import byte_lines
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file, named_when_full

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from fairseq_rope.compat.chatter import silence_libraries
-from fairseq_rope.tools.metrics import fairseq_bleu
-from fairseq_rope.tools.translator import Translator
+from fairseq_rope.inference.translator import Translator
+from fairseq_rope.scoring.metrics import fairseq_bleu
 from fairseq_rope_data.errors import UserError
 
 

@@ -23,7 +23,7 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
     from fairseq import options as fairseq_options
     from fairseq_cli import generate
 
-    from fairseq_rope._safe_globals import allow_fairseq_checkpoints
+    from fairseq_rope.compat.safe_globals import allow_fairseq_checkpoints
 
     # torch refuses checkpoints of fairseq's own model too
     allow_fairseq_checkpoints()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from benchmarks import setup, train
 from benchmarks.spec import Repetition, Spec, total
-from fairseq_rope.modules.rotary import RotaryEmbedding
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 
 
 class _Still(RotaryEmbedding):

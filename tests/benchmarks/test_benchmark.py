@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
+
 COMMAND = [
     *("train", "generate", "length", "rotation", "--sizes", "tiny", "--max-tokens", "256", "--lengths", "256"),
     *("--batches", "32", "--sentences", "6", "--steps", "4", "--updates", "2", "--pairs", "100"),

@@ -10,10 +10,11 @@ import torch
 from torch import Tensor
 
 from benchmarks import check_gpu
-from fairseq_rope.modules.rotary import RotaryEmbedding
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 from fairseq_rope_data.errors import UserError
+from tests.support import ROOT
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "benchmark_gpu.sh"
+SCRIPT = ROOT / "scripts" / "benchmark_gpu.sh"
 # Answers as a Python of $STUB_KIND would, that lacks $STUB_LACKS and in which the benchmark $STUB_FAILS fails.
 STUB = """#!/usr/bin/env bash
 call=" $* "

@@ -14,8 +14,8 @@ import pytest
 from benchmarks.corpus import real_pairs, repeated, write
 from benchmarks.extrapolation import Point, linear, power, seconds
 from benchmarks.process_tree import Measurement, measure
-from tests.tools.corpora import sentences
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.corpora import sentences
 
 # one line in three has no number
 EN = [f"{line} Number {i}." if i % 3 else line for i, line in enumerate(sentences(60, seed=1))]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
 
 
 def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,8 @@ import pytest
 from benchmarks.engines import Found
 from compare_engines import STOCK, compared, differences, main, table
 from fairseq_rope_data.errors import UserError
-from tests.trained import ROOT, Trained, call
+from tests.support import ROOT
+from tests.support.trained import Trained, call
 
 
 def compare(*options: object) -> subprocess.CompletedProcess[str]:

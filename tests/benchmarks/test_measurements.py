@@ -14,7 +14,7 @@ from benchmarks import data, flops
 from benchmarks.compare import compare
 from benchmarks.rotation import standing_still
 from benchmarks.spec import Repetition, Spec, total
-from tests.models.small import logits, sample, small, stock
+from tests.support.small import logits, sample, small, stock
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 
 from tests.integration.test_training import train
-from tests.trained import Trained
+from tests.support.trained import Trained
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -14,7 +14,7 @@ from fairseq.data.codedataset import parse_manifest
 
 from fairseq_rope.compat.checkpoint_options import EVALUATED
 from fairseq_rope.compat.plain_data import NotPlainData, evaluate
-from tests.conftest import SMALL, build_model, make_task
+from tests.support.models import SMALL, build_model, make_task
 
 ROOT = Path(fairseq.__file__).parent
 BUILTINS = ("eval", "exec", "compile", "__import__")

@@ -4,13 +4,11 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from fairseq_rope.compat.openmp import SPIN_COUNT, spin_briefly
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
 
 
 def spin_count(**settings: str) -> str:

@@ -11,7 +11,7 @@ from fairseq.dataclass.configs import CheckpointConfig
 from fairseq_rope.compat.silent_restart import check_resume, check_start, stop_silent_restarts
 from fairseq_rope.tools.average import write_average
 from tests.integration.test_training import command, start, train
-from tests.trained import Trained
+from tests.support.trained import Trained
 
 LAST = "checkpoint_last.pt"
 

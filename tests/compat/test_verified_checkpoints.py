@@ -9,7 +9,7 @@ import torch
 from fairseq import checkpoint_utils
 
 from fairseq_rope.compat.verified_checkpoints import DamagedCheckpoint, verify_checkpoints
-from tests.tools.checkpoint_files import fairseq_checkpoint
+from tests.support.checkpoint_files import fairseq_checkpoint
 
 WEIGHTS = torch.arange(1000.0)
 STATE = {**fairseq_checkpoint({"w": WEIGHTS}), "cfg": None}

@@ -10,7 +10,7 @@ from fairseq.modules.quantization import scalar
 from fairseq_rope.criterions import projected_loss
 from fairseq_rope.criterions.label_smoothed_cross_entropy_fused import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_rope.modules import linear
-from tests.models.small import TASK, near, sample, small
+from tests.support.small import TASK, near, sample, small
 
 TOLERANCE = {"loss": 1e-4, "gradient": 1e-5, torch.bfloat16: 0.03, torch.float16: 4e-3}
 CRITERIONS = (LabelSmoothedCrossEntropyCriterion, FusedLabelSmoothedCrossEntropyCriterion)

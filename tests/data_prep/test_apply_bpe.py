@@ -11,8 +11,8 @@ from subword_nmt.apply_bpe import BPE
 from subword_nmt.learn_bpe import learn_bpe
 
 from fairseq_rope_data import apply_bpe
-from tests.data_prep.program import run_program
-from tests.tools.corpora import sentences
+from tests.support.corpora import sentences
+from tests.support.program import run_program
 
 LINES = [
     *sentences(600, seed=1, vocabulary=4_000),

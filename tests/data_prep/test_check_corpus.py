@@ -11,7 +11,7 @@ from fairseq_rope_data.check_corpus import looks_swapped
 from fairseq_rope_data.grammar.__main__ import distinct
 from fairseq_rope_data.grammar.dice import Dice
 from fairseq_rope_data.grammar.mixture import ordinary
-from tests.data_prep.program import Done, run_program
+from tests.support.program import Done, run_program
 
 Pairs = list[tuple[str, str]]
 # raw text, and text in BPE

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data_prep.program import run_program
+from tests.support.program import run_program
 
 FILES = {"raw/a": b"x\n", "text/b": b"y\n" * 3, "data-bin/c.bin": bytes(100)}
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data_prep.program import Done, run_program
+from tests.support.program import Done, run_program
 
 SPACES = [" ", " ", " ", "  ", "\t", "\u00a0", "\u2028", "\r", "\x85"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_files, read_lines
-from tests.trained import ROOT
+from tests.support import ROOT
 
 
 def test_lines_end_at_newlines_only_and_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:

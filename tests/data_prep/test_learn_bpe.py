@@ -13,8 +13,8 @@ import pytest
 from subword_nmt.apply_bpe import BPE
 from subword_nmt.learn_bpe import learn_bpe
 
-from tests.data_prep.program import Done, run_program
-from tests.tools.corpora import sentences
+from tests.support.corpora import sentences
+from tests.support.program import Done, run_program
 
 
 def write(folder: Path, **texts: list[str]) -> list[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairseq_rope_data import manifest
-from tests.data_prep.program import run_program
+from tests.support.program import run_program
 
 FILES = {
     "raw/train.de": "Über\u2028Straßen\n\nohne Ende".encode(),

@@ -10,7 +10,7 @@ import pytest
 
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_file, complete_folder
-from tests.trained import ROOT
+from tests.support import ROOT
 
 
 def test_the_file_that_a_link_points_to_is_written_and_the_link_stays(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from subword_nmt.learn_bpe import learn_bpe
 
-from fairseq_rope.tools.line_codec import LineCodec
-from tests.data_prep.program import run_program
+from fairseq_rope.inference.line_codec import LineCodec
+from tests.support.program import run_program
 
 LINES = [
     "„Nein,“ sagt sie – und geht … z.B. am 3.10. um 10\u00a0000\u00a0Uhr.",

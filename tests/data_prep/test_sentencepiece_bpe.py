@@ -7,8 +7,8 @@ import pytest
 import sentencepiece
 from fairseq.data.encoders.sentencepiece_bpe import SentencepieceBPE, SentencepieceConfig
 
-from tests.data_prep.program import Done, run_program
-from tests.tools.corpora import sentences
+from tests.support.corpora import sentences
+from tests.support.program import Done, run_program
 
 PROGRAM = "sentencepiece_bpe"
 EN = [line.translate(str.maketrans("aeiou", "éêøîü")) for line in sentences(500, seed=1)]

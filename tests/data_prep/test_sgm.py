@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data_prep.program import Done, run_program
+from tests.support.program import Done, run_program
 
 # as newstest2014-deen-ref.de.sgm begins and ends
 HEAD = '<refset setid="newstest2014" srclang="any" trglang="de">\n<doc sysid="ref" docid="1" origlang="de">\n<p>\n'

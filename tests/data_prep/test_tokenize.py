@@ -8,7 +8,7 @@ import pytest
 from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig
 
 from fairseq_rope_data.normalize import normalizer
-from tests.data_prep.program import run_program
+from tests.support.program import run_program
 
 LINES = [
     "Ein schwarz-weißer Hund, z.B. am 3.10.",

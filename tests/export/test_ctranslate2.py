@@ -14,13 +14,15 @@ import torch
 from fairseq.data import Dictionary
 from fairseq.models.transformer import TransformerConfig
 
-from fairseq_rope.export.ctranslate2 import export_checkpoint, main
-from fairseq_rope.tools.model_folder import read_model_folder, token_names
+from fairseq_rope.export.ctranslate2 import export_checkpoint
+from fairseq_rope.export.ctranslate2.__main__ import main
+from fairseq_rope.export.ctranslate2.model_folder import read_model_folder, token_names
 from fairseq_rope_data.errors import UserError
-from tests.conftest import SMALL, build_model
-from tests.export.runtime import TOLERANCE, fairseq_scores, pair, runtime, runtime_scores, stir, task_of
-from tests.models.small import EOS, near
-from tests.trained import ROOT, Trained, call
+from tests.support import ROOT
+from tests.support.ctranslate2_runtime import TOLERANCE, fairseq_scores, pair, runtime, runtime_scores, stir, task_of
+from tests.support.models import SMALL, build_model
+from tests.support.small import EOS, near
+from tests.support.trained import Trained, call
 
 FILES = {
     *("model.bin", "config.json", "shared_vocabulary.json"),
@@ -147,7 +149,7 @@ def test_an_output_that_exists_is_an_error_and_stays_as_it_is(
 
 KILLED = """
 import os, shutil, signal, sys
-from fairseq_rope.export.ctranslate2 import main
+from fairseq_rope.export.ctranslate2.__main__ import main
 shutil.copyfile = lambda source, target: os.kill(os.getpid(), signal.SIGKILL)
 main()
 """

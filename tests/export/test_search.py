@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from fairseq_rope.tools.engine import Hypothesis
-from fairseq_rope.tools.translator import Translator
-from tests.trained import Trained
+from fairseq_rope.inference.engine import Hypothesis
+from fairseq_rope.inference.translator import Translator
+from tests.support.trained import Trained
 
 # Of a token's log-probability; beyond rounding, for the runtime shares out the probability of a <pad> or an early </s>,
 # and this hardly trained model gives them a thousandth.

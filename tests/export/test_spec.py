@@ -9,11 +9,19 @@ import torch
 from fairseq.models import ARCH_MODEL_REGISTRY
 
 from fairseq_rope import TransformerRopeModel
-from fairseq_rope.modules.rotary import LAYOUTS
-from fairseq_rope.tools.translator import Translator
-from tests.export.runtime import TOLERANCE, fairseq_scores, pair, runtime, runtime_scores, score_both, stirred
-from tests.models.small import EOS, PRE_NORM, TASK, WORDS, near
-from tests.trained import Trained
+from fairseq_rope.inference.translator import Translator
+from fairseq_rope.modules.positions.rotary import LAYOUTS
+from tests.support.ctranslate2_runtime import (
+    TOLERANCE,
+    fairseq_scores,
+    pair,
+    runtime,
+    runtime_scores,
+    score_both,
+    stirred,
+)
+from tests.support.small import EOS, PRE_NORM, TASK, WORDS, near
+from tests.support.trained import Trained
 
 SEPARATE = dict(share_all_embeddings=False)
 OPTIONS = {  # what they set, beyond SMALL

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 
 import fairseq_rope  # noqa: F401  torch then loads fairseq's checkpoints
-from tests.trained import ROOT, Trained, call, trained_model
+from tests.support import ROOT
+from tests.support.trained import Trained, call, trained_model
 
 LOG = "S-0\tein Hund\nT-0\ta dog\nH-0\t-0.5\ta dog\nD-0\t-0.5\ta dog\nP-0\t-0.5\n"
 END = "Generate test with beam=5: BLEU4 = 10.00, 20.0/15.0/10.0/5.0 (BP=1.000, ratio=1.000, syslen=9, reflen=9)\n"

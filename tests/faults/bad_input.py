@@ -26,8 +26,8 @@ from typing import NamedTuple
 from tests.faults.bad_files import make
 from tests.faults.forked import Done, ForkServer
 from tests.faults.report import Report
-from tests.recipes.environment import environment
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.environment import environment
 
 WORKERS = 2
 SETTING = re.compile("[A-Z0-9_]+=")

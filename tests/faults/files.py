@@ -14,7 +14,7 @@ from typing import NamedTuple
 import torch
 
 import fairseq_rope  # noqa: F401  lets torch load fairseq's types
-from fairseq_rope.tools.checkpoints import load_checkpoint
+from fairseq_rope.checkpoints.files import load_checkpoint
 from tests.faults.damage import damage
 from tests.faults.forked import Done, ForkServer
 from tests.faults.prepared import GENERATE, TRAIN, prepare

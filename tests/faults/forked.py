@@ -22,7 +22,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support import ROOT
+
 # bytes of memory of its own that a command may ask for: damaged sizes must not take the machine with them
 MEMORY = 6 << 30
 
@@ -103,13 +104,13 @@ def _import_libraries() -> None:
 
     # fairseq remembers the folders of plugins by path, and takes a module that somebody else imported for a stranger
     fairseq.utils.import_user_module(Namespace(user_dir=str(ROOT / "fairseq_rope")))
-    import fairseq_rope.tools.report
-    import fairseq_rope.tools.translator
+    import fairseq_rope.inference.translator
+    import fairseq_rope.scoring.report
 
     try:
         import ctranslate2  # noqa: F401
 
-        import fairseq_rope.export.writing  # noqa: F401
+        import fairseq_rope.export.ctranslate2.writer  # noqa: F401
     except ImportError:  # it is optional
         pass
 

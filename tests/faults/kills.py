@@ -16,8 +16,8 @@ from pathlib import Path
 from tests.faults.one_kill import Kill
 from tests.faults.recipe import Recipe
 from tests.faults.report import Report
-from tests.recipes.mirror import Ranges, make_archives, served
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.mirror import Ranges, make_archives, served
 
 FULL, QUICK = 50, 4
 SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from tests.faults.forked import ROOT, Done, ForkServer
-from tests.trained import trained_model
+from tests.support.trained import trained_model
 
 SENTENCES = 12
 TRAIN = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.same import differences, to_set_aside
-from tests.recipes.wmt14 import CONF, STAGES, command, settings
+from tests.support.wmt14 import CONF, STAGES, command, settings
 
 HOOKS = Path(__file__).parent / "hooks"
 LIMIT = 900  # seconds that a stage may take

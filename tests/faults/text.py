@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tests.faults.hostile_lines import blank, hostile, very_long
 from tests.faults.report import Report
-from tests.trained import Trained, call, trained_model
+from tests.support.trained import Trained, call, trained_model
 
 FULL, QUICK = 10_000, 300
 KNOWN = 40  # sentences

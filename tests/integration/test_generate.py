@@ -9,7 +9,8 @@ from fairseq import checkpoint_utils
 
 import fairseq_rope
 from tests.reference import ReferenceTransformer
-from tests.trained import ROOT, Trained, call
+from tests.support import ROOT
+from tests.support.trained import Trained, call
 
 USER_DIR = ("--user-dir", str(ROOT / "fairseq_rope"))
 

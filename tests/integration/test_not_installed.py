@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.trained import ROOT
+from tests.support import ROOT
 
 PROGRAM = """
 import importlib, sys

@@ -15,7 +15,8 @@ from fairseq import checkpoint_utils
 
 from fairseq_rope import TransformerRopeModel
 from fairseq_rope.compat.checkpoint_options import UnsafeCheckpoint
-from tests.trained import ROOT, Trained
+from tests.support import ROOT
+from tests.support.trained import Trained
 
 OPTION = "model.adaptive_softmax_cutoff"
 Change = Callable[[dict[str, Any], str], object]

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.trained import ROOT, Trained
+from tests.support import ROOT
+from tests.support.trained import Trained
 
 
 class Malicious:

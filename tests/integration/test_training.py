@@ -16,8 +16,9 @@ import torch
 from fairseq.criterions import CRITERION_REGISTRY
 from fairseq.distributed import ModuleProxyWrapper
 
-from tests.models.small import TASK, sample, small
-from tests.trained import ROOT, Trained, call
+from tests.support import ROOT
+from tests.support.small import TASK, sample, small
+from tests.support.trained import Trained, call
 
 SIZES = (
     *("--encoder-layers", "2", "--encoder-embed-dim", "32", "--encoder-attention-heads", "2"),

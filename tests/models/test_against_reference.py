@@ -5,8 +5,8 @@ import torch
 from fairseq.data.data_utils import collate_tokens
 from torch import Tensor
 
-from tests.conftest import SMALL, build_model
 from tests.reference import ReferenceTransformer
+from tests.support.models import SMALL, build_model
 
 EOS, PAD = 2, 1
 TOLERANCE = 2e-4  # fp32 logits against the float64 reference

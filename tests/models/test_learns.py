@@ -5,7 +5,7 @@ import torch
 from fairseq.data.data_utils import collate_tokens
 from torch import Tensor
 
-from tests.conftest import build_model, make_task
+from tests.support.models import build_model, make_task
 
 PAD, EOS, FIRST = 1, 2, 4
 SYMBOLS, SHORTEST, LONGEST = 12, 3, 10

@@ -4,7 +4,7 @@ import pytest
 import torch
 from fairseq.criterions import CRITERION_REGISTRY
 
-from tests.conftest import SMALL, build_model, make_task
+from tests.support.models import SMALL, build_model, make_task
 
 TASK = make_task()
 

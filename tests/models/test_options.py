@@ -8,7 +8,7 @@ from fairseq.modules import FairseqDropout
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
-from tests.models.small import PAD, PRE_NORM, ROPE_OPTIONS, TASK, logits, near, sample, small, stock, stock_keys
+from tests.support.small import PAD, PRE_NORM, ROPE_OPTIONS, TASK, logits, near, sample, small, stock, stock_keys
 
 TOLERANCE = {"gradient": 1e-5, "rows of attention": 1e-5, "padding": 1e-5}
 STOCK_OPTIONS = {  # options of `transformer` that go on working: what they set, beyond SMALL

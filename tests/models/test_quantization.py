@@ -11,8 +11,8 @@ from fairseq.quantization_utils import quantize_model_scalar
 from torch import Tensor
 
 from benchmarks.rotation import standing_still
-from tests.conftest import SMALL
-from tests.models.small import TASK, near, sample, small, stock
+from tests.support.models import SMALL
+from tests.support.small import TASK, near, sample, small, stock
 
 TOLERANCE = 1e-6  # of losses and gradients, of which all are about 1 or below
 # without padding: what stands there reaches no token but counts for the range that activations are quantized in

@@ -7,7 +7,7 @@ from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
 from fairseq_rope.modules.cross_attention import sentence_rows
-from tests.conftest import SMALL, build_model, make_task
+from tests.support.models import SMALL, build_model, make_task
 
 TASK = make_task()
 PAD, EOS = TASK.source_dictionary.pad(), TASK.source_dictionary.eos()

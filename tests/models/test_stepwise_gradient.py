@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.models.small import WORDS, sample, small
+from tests.support.small import WORDS, sample, small
 
 RELATIVE = 1e-6  # to the largest of a parameter's gradients, in float64
 ABSOLUTE = 1e-12  # where a gradient is rounding alone: a key's bias changes no softmax

@@ -9,8 +9,8 @@ from fairseq.models import ARCH_CONFIG_REGISTRY
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
-from tests.conftest import build_model, make_task
-from tests.models.small import EOS, PRE_NORM, ROPE_OPTIONS, TASK, logits, near, sample, small, stock, stock_keys
+from tests.support.models import build_model, make_task
+from tests.support.small import EOS, PRE_NORM, ROPE_OPTIONS, TASK, logits, near, sample, small, stock, stock_keys
 
 TOLERANCE = {"same weights": 1e-5, "layout": 5e-5, "half": 5e-2, "generated": 1e-4}
 TWINS = {f"transformer_rope{name}": f"transformer{name}" for name in (

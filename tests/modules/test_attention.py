@@ -11,8 +11,8 @@ from torch import Tensor
 from fairseq_rope.modules import scores
 from fairseq_rope.modules.attention import RotaryMultiheadAttention
 from fairseq_rope.modules.layers import use_own_parts
-from fairseq_rope.modules.rotary import RotaryEmbedding, rotary_embedding
-from tests.conftest import SMALL, build_model
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding, rotary_embedding
+from tests.support.models import SMALL, build_model
 
 T, B, H, D = 7, 4, 3, 6
 E = H * D

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from fairseq_rope.modules.dropout import Dropout
+from fairseq_rope.modules.cpu.dropout import Dropout
 
 
 def drop(p: float, x: Tensor, *, training: bool = True) -> Tensor:

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from fairseq_rope.modules import linear as module
-from fairseq_rope.modules.linear import Linear, linear
+from fairseq_rope.modules.cpu.linear import Linear, linear
 
 SHAPES = {"matrix": (7, 12), "batch": (3, 5, 12), "one row": (1, 12), "vector": (12,), "no rows": (0, 12)}
 # of results of some 10, float32

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from fairseq_rope.modules.rotary import LAYOUTS, RotaryEmbedding, power_frequencies, rotary_embedding
+from fairseq_rope.modules.positions.rotary import LAYOUTS, RotaryEmbedding, power_frequencies, rotary_embedding
 from tests.reference import rotation_matrix
 
 B, H, T, D = 2, 3, 7, 10

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.shell import Shell
-from tests.recipes.stubs import Stubs
+from tests.support.shell import Shell
+from tests.support.stubs import Stubs
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.environment import environment
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.environment import environment
 
 CONF = """# Models that learn nothing in no time.
 # shellcheck shell=bash disable=SC2034

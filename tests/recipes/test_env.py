@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.shell import Shell
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.shell import Shell
 
 SCRIPTS = [ROOT / "scripts" / "test.sh", ROOT / ".ci" / "run"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.environment import environment
-from tests.recipes.mirror import LANGS, Pairs, make_archives, served
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.environment import environment
+from tests.support.mirror import LANGS, Pairs, make_archives, served
 
 FETCH = """set -euo pipefail
 source scripts/lib.sh

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trained import ROOT
+from tests.support import ROOT
 
 LAUNCH = """set -euo pipefail
 source scripts/lib.sh

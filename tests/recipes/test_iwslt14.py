@@ -6,8 +6,8 @@ import sys
 import tarfile
 from pathlib import Path
 
-from tests.recipes.environment import environment
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.environment import environment
 
 TALKS = ("dev2010", "dev2012", "tst2010", "tst2011", "tst2012")
 TRAIN, TALK = 230, 3  # pairs

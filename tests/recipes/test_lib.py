@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.shell import Shell
+from tests.support.shell import Shell
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.stubs import Stubs
+from tests.support.stubs import Stubs
 
 
 @pytest.fixture(scope="module")

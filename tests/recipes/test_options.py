@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.stubs import Stubs
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.stubs import Stubs
 
 
 @pytest.fixture(scope="module")

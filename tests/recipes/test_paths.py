@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.environment import environment
-from tests.recipes.stubs import Stubs
 from tests.recipes.test_bitext import translate_as_printed
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.environment import environment
+from tests.support.stubs import Stubs
 
 SIZES = 'SIZES = {"train": 2000, "valid": 50, "test": 30, "long": 10}'
 SMALL = """

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.environment import environment
-from tests.trained import ROOT, Trained
+from tests.support import ROOT
+from tests.support.environment import environment
+from tests.support.trained import Trained
 
 PARTS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.recipes.stubs import Stubs
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.stubs import Stubs
 
 HOSTILE = "w ö'\"*[x](;&|<>`#%{}~!"
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.recipes.mirror import TEST, make_archives, served
-from tests.recipes.wmt14 import CONF, STAGES, command, run, settings
-from tests.trained import ROOT
+from tests.support import ROOT
+from tests.support.mirror import TEST, make_archives, served
+from tests.support.wmt14 import CONF, STAGES, command, run, settings
 
 MADE = {  # stage -> what it leaves in the work folder
     "fetch": ("raw", "archives.sha256"),

@@ -17,10 +17,11 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import OmegaConf
 from torch import Tensor
 
-from fairseq_rope.tools import average, checkpoints
+from fairseq_rope.checkpoints import files as checkpoints
+from fairseq_rope.tools import average
 from fairseq_rope_data.errors import UserError
-from tests.conftest import SMALL, build_model, make_task
-from tests.tools.checkpoint_files import Model, fairseq_checkpoint, save, save_all
+from tests.support.checkpoint_files import Model, fairseq_checkpoint, save, save_all
+from tests.support.models import SMALL, build_model, make_task
 
 NAN, INF = float("nan"), float("inf")
 QUANTIZED = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.quint8)

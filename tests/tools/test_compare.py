@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fairseq_rope.scoring.compound_split import moses_tokens, split_compounds
 from fairseq_rope.tools import compare as tool
-from fairseq_rope.tools.compound_split import moses_tokens, split_compounds
 from fairseq_rope_data.errors import UserError
-from tests.tools.corpora import sacrebleu_command, sentences, system, write
+from tests.support.corpora import sacrebleu_command, sentences, system, write
 
 SAMPLES = 50
 REFS = [line.replace("ba", "ba-ko").capitalize() for line in sentences(60, seed=7)]

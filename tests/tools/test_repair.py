@@ -13,11 +13,11 @@ from types import FrameType
 import pytest
 import torch
 
+from fairseq_rope.checkpoints.health import examine
 from fairseq_rope.tools import average
-from fairseq_rope.tools.checkpoint_health import examine
 from fairseq_rope.tools.repair import repair
 from fairseq_rope_data.errors import UserError
-from tests.tools.checkpoint_files import fairseq_checkpoint, save
+from tests.support.checkpoint_files import fairseq_checkpoint, save
 
 LAST = "checkpoint_last.pt"
 

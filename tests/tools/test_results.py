@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from fairseq_rope.experiments.statistic import Figure, cell
+from fairseq_rope.experiments.train_log import Validation, read_train_log
+from fairseq_rope.experiments.work_folder import figures, model_folders, models
+from fairseq_rope.scoring.evaluation import Settings
 from fairseq_rope.tools import results as tool
 from fairseq_rope.tools.compare import as_table, compare_files
-from fairseq_rope.tools.corpus import Settings
-from fairseq_rope.tools.experiment import figures, model_folders, models
-from fairseq_rope.tools.figure import Figure, cell
 from fairseq_rope.tools.plot import draw
 from fairseq_rope.tools.results import figure_table
-from fairseq_rope.tools.train_log import Validation, read_train_log
 from fairseq_rope_data.errors import UserError
-from tests.tools.corpora import sentences, system, write
+from tests.support.corpora import sentences, system, write
 
 LOG = """num. shared model params: 2,568,192 (num. trained: 2,568,192)
 epoch 001 | valid on 'valid' subset | loss 9.5 | nll_loss 8.9 | ppl 477 | bsz 168 | num_updates 124

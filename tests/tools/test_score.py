@@ -10,15 +10,15 @@ import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairseq_rope.scoring.detokenize import bpe_kind, detokenise, join_bpe
+from fairseq_rope.scoring.evaluation import Corpus, Settings
+from fairseq_rope.scoring.generate_log import parse_generate_log
+from fairseq_rope.scoring.metrics import fairseq_bleu
+from fairseq_rope.scoring.report import Report, score
+from fairseq_rope.scoring.text import Text, read_lines
 from fairseq_rope.tools import score as tool
-from fairseq_rope.tools.corpus import Corpus, Settings
-from fairseq_rope.tools.detokenise import bpe_kind, detokenise, join_bpe
-from fairseq_rope.tools.generate_log import parse_generate_log
-from fairseq_rope.tools.metrics import fairseq_bleu
-from fairseq_rope.tools.report import Report, score
-from fairseq_rope.tools.textfile import Text, read_lines
 from fairseq_rope_data.errors import UserError
-from tests.tools.generate_logs import HYPS, REFS, log_lines, write
+from tests.support.generate_logs import HYPS, REFS, log_lines, write
 
 
 def fairseq_line(hyps: list[str], refs: list[str]) -> str:

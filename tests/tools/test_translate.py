@@ -8,9 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairseq_rope.tools.translator import Translator
-from tests.tools.translators import Notes, load
-from tests.trained import ROOT, Trained, call
+from fairseq_rope.inference.translator import Translator
+from tests.support import ROOT
+from tests.support.trained import Trained, call
+from tests.support.translators import Notes, load
 
 TOOL = "fairseq_rope.tools.translate"
 NASTY = {

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from fairseq_rope.inference.translator import Translator
 from fairseq_rope.tools import translate
-from fairseq_rope.tools.translator import Translator
 from fairseq_rope_data.errors import UserError
-from tests.tools.translators import load
-from tests.trained import Trained
+from tests.support.trained import Trained
+from tests.support.translators import load
 
 
 @pytest.mark.parametrize(

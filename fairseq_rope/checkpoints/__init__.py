@@ -1,0 +1,1 @@
+"""What fairseq saves: files, their names and health, models, averages, the data folder."""

@@ -1,0 +1,58 @@
+"""The folder that fairseq-preprocess writes: its languages and dictionaries."""
+
+from pathlib import Path
+
+from fairseq import utils
+from fairseq.data import data_utils
+
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.files import BOM
+from fairseq_rope_data.recorded import check_recorded
+
+
+def refuse_colon(option: str, name: str) -> None:
+    """Refuse a file or folder whose own name fairseq splits, as it splits a list.
+
+    Raises:
+        UserError: the name has a colon and is there as a whole.
+    """
+    if len(utils.split_paths(name)) > 1 and Path(name).exists():
+        raise UserError(f"{option} {name} has a colon, where fairseq splits it: rename or link it")
+
+
+def languages(data: Path, source_lang: str | None, target_lang: str | None) -> tuple[str, str]:
+    """Give the languages of DATA, from its file names where they are not given, once their dictionaries are there.
+
+    Args:
+        data: a folder, or several with : between them, of which the first counts.
+        source_lang: if it is given.
+        target_lang: if it is given.
+
+    Raises:
+        UserError: no such folder, languages that nothing tells, a language without a dictionary, or one that is not
+            as a recipe prepared it.
+    """
+    refuse_colon("DATA", str(data))
+    folder = Path(utils.split_paths(str(data))[0])
+    if not folder.is_dir():
+        named = folder if data == folder else f"{folder} of {data}"
+        raise UserError(f"DATA must be a folder of fairseq-preprocess, but {named} is not a folder")
+    if source_lang is None or target_lang is None:
+        source, target = data_utils.infer_language_pair(str(folder))
+        source_lang, target_lang = source_lang or source, target_lang or target
+    if source_lang is None or target_lang is None:
+        raise UserError(f"give --source-lang and --target-lang: the file names in {folder} do not tell them")
+    for option, lang in (("--source-lang", source_lang), ("--target-lang", target_lang)):
+        name = dictionary_name(lang)
+        if not (folder / name).is_file():
+            raise UserError(f"DATA {folder} has no dictionary {name} ({option} {lang})")
+        with (folder / name).open("rb") as file:
+            if file.read(len(BOM)) == BOM:
+                raise UserError(f"{folder / name}:1: must begin with a word, but has a byte order mark before it")
+        check_recorded(folder / name)
+    return source_lang, target_lang
+
+
+def dictionary_name(lang: str) -> str:
+    """Give the file name of a language's dictionary."""
+    return f"dict.{lang}.txt"

@@ -1,0 +1,41 @@
+"""What a checkpoint is good for: a training can go on from it, or only a translation, or it is damaged."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairseq_rope.checkpoints.files import Checkpoint, DamagedCheckpointError, load_checkpoint
+
+
+@dataclass(frozen=True)
+class Health:
+    """What was found in one file: `updates` to go on from, None if it can't be; `damage` says what is broken."""
+
+    path: Path
+    updates: int | None = None
+    damage: str | None = None
+
+
+def examine(path: Path) -> Health:
+    """Read a checkpoint, every byte of it, and tell what it is good for.
+
+    Raises:
+        OSError: it cannot be read, which says nothing about what is in it.
+        UserError: it is whole, but not a checkpoint, or one that wants to run something.
+    """
+    try:
+        return Health(path, updates=resumable_updates(load_checkpoint(path)))
+    except DamagedCheckpointError as error:
+        return Health(path, damage=str(error))
+
+
+def resumable_updates(state: Checkpoint) -> int | None:
+    """Return after how many updates a training goes on from `state`; None where fairseq would begin at 0.
+
+    An average has no optimizer state, and neither has what was saved with --no-save-optimizer-state.
+    """
+    last = (state.get("optimizer_history") or [{}])[-1]
+    # before `last_optimizer_state`, fairseq kept the optimizer's state in the history
+    optimizer = state.get("last_optimizer_state", last.get("optimizer"))
+    position = (state.get("extra_state") or {}).get("train_iterator")
+    updates = last.get("num_updates")
+    return updates if optimizer is not None and position is not None and isinstance(updates, int) else None

@@ -1,0 +1,82 @@
+"""Load the models of `--path` for translation, safely and with errors of one line."""
+
+import ast
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairseq import checkpoint_utils, utils
+
+from fairseq_rope.checkpoints.files import load_checkpoint
+from fairseq_rope.compat.checkpoint_options import UnsafeCheckpoint
+from fairseq_rope_data.errors import UserError
+
+
+def load_ensemble(cfg: Any, task: Any, *, use_cuda: bool) -> list[Any]:
+    """Load one model, or several that translate together, in evaluation mode and the precision that `cfg` asks for.
+
+    Raises:
+        UserError: a file is damaged, wants to run code or isn't a checkpoint; a model doesn't fit the dictionaries.
+    """
+    models = load_models(
+        utils.split_paths(cfg.common_eval.path),
+        task=task,
+        data=cfg.task.data,
+        overrides=_overrides(cfg.common_eval.model_overrides),
+        suffix=cfg.checkpoint.checkpoint_suffix,
+        shards=cfg.checkpoint.checkpoint_shard_count,
+    )
+    for model in models:
+        if cfg.common.fp16:
+            model.half()
+        elif cfg.common.bf16:
+            model.bfloat16()
+        if use_cuda:
+            model.cuda()
+        model.prepare_for_inference_(cfg)
+    return models
+
+
+def load_models(
+    paths: Sequence[str],
+    *,
+    task: Any,
+    data: str,
+    overrides: dict[str, Any] | None = None,
+    suffix: str = "",
+    shards: int = 1,
+) -> list[Any]:
+    """Load one model for each of `paths`, as they were trained but for `overrides`; `data` is named in errors.
+
+    Raises:
+        UserError: see `load_ensemble`.
+    """
+    try:
+        models, _ = checkpoint_utils.load_model_ensemble(
+            list(paths), arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
+        )
+    except UnsafeCheckpoint as error:
+        raise UserError(str(error)) from error
+    except Exception as error:  # a wrong dictionary, an arch of another plugin, an old file: each raises its own
+        if not suffix and shards == 1:
+            for path in paths:
+                load_checkpoint(Path(path))  # only for its checks, whose errors say what is wrong with a file
+        raise UserError(f"--path {os.pathsep.join(paths)} does not fit DATA {data}: {brief(error)}") from error
+    return list(models)
+
+
+def brief(error: Exception) -> str:
+    """Give an error's text as one line of bearable length."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 300 else f"{text[:300]} ..."
+
+
+def _overrides(text: str) -> dict[str, Any]:
+    try:
+        overrides = ast.literal_eval(text)
+    except (SyntaxError, ValueError) as error:
+        raise UserError(f"--model-overrides must be a Python dictionary, but is {text!r}") from error
+    if not isinstance(overrides, dict):
+        raise UserError(f"--model-overrides must be a Python dictionary, but is {text!r}")
+    return overrides

@@ -1,0 +1,1 @@
+"""What a recipe left in its work folder, as statistics and tables."""

@@ -1,0 +1,92 @@
+"""From a checkpoint to a model folder for CTranslate2."""
+
+import shutil
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairseq.models import ARCH_MODEL_REGISTRY
+from fairseq.tasks.translation import TranslationConfig, TranslationTask
+
+from fairseq_rope import TransformerRopeModel
+from fairseq_rope.checkpoints.data_folder import languages
+from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
+from fairseq_rope.checkpoints.loading import brief, load_models
+from fairseq_rope.export.ctranslate2.model_folder import write_checksums
+from fairseq_rope.export.ctranslate2.package import require_ctranslate2
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.files import complete_folder
+from fairseq_rope_data.recorded import check_recorded
+
+
+def export_checkpoint(
+    path: Path,
+    data: Path,
+    output: Path,
+    *,
+    quantization: str = "float32",
+    source_lang: str | None = None,
+    target_lang: str | None = None,
+    copy_files: Sequence[Path] = (),
+) -> None:
+    """Write the model folder `output` for the checkpoint `path`, whose dictionaries are in `data`.
+
+    Args:
+        path: a checkpoint of fairseq, or an average of some.
+        data: the folder of fairseq-preprocess.
+        output: complete when this ends well, and not there when it doesn't.
+        quantization: one of QUANTIZATIONS, the type of the stored weights.
+        source_lang: of the checkpoint, or else as `data` tells, if not given.
+        target_lang: see source_lang.
+        copy_files: put beside the model under their own names.
+
+    Raises:
+        UserError: a bad checkpoint or one that is not rotary, dictionaries that don't fit it, an option that the
+            runtime cannot express, an output that exists, or a missing package.
+    """
+    require_ctranslate2()
+    # here, because it imports the package
+    from fairseq_rope.export.ctranslate2.writer import write_model
+
+    for file in copy_files:
+        if "\n" in file.name:
+            raise UserError(f"--copy-files {file}: a name must be one line")
+        if not file.is_file():
+            raise UserError(f"--copy-files {file}: {'it is a folder' if file.is_dir() else 'there is no such file'}")
+        check_recorded(file)
+    with complete_folder(output) as folder:
+        task, model = _load(path, data, source_lang, target_lang)
+        write_model(folder, task, model, quantization=quantization)
+        for file in copy_files:
+            if (folder / file.name).exists():
+                raise UserError(f"--copy-files {file}: the model folder has a file {file.name} of its own")
+            shutil.copyfile(file, folder / file.name)
+        write_checksums(folder)
+
+
+def _load(
+    path: Path, data: Path, source_lang: str | None, target_lang: str | None
+) -> tuple[TranslationTask, TransformerRopeModel]:
+    """Load the one model of a checkpoint, with a task that holds its dictionaries."""
+    trained = _options(load_checkpoint(path))
+    arch = getattr(trained, "arch", None) or getattr(trained, "_name", None)
+    if not issubclass(ARCH_MODEL_REGISTRY.get(arch, object), TransformerRopeModel):
+        raise UserError(
+            f"--path {path}: only rotary models, transformer_rope..., can be exported, but its arch is {arch}"
+        )
+    task_name = getattr(trained, "task", None)
+    if task_name != "translation":
+        raise UserError(f"--path {path}: only models of --task translation can be exported, not of {task_name}")
+    source, target = languages(data, source_lang or trained.source_lang, target_lang or trained.target_lang)
+    try:
+        task = TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
+    except Exception as error:  # a damaged dictionary has errors of its own
+        raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
+    (model,) = load_models([str(path)], task=task, data=str(data))
+    return task, model
+
+
+def _options(state: Checkpoint) -> Namespace:
+    """Give the options that a model was trained with; a model without a command line of its own has a few only."""
+    options = state.get("args") or (state.get("cfg") or {}).get("model") or {}
+    return options if isinstance(options, Namespace) else Namespace(**options)

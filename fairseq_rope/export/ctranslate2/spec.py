@@ -1,0 +1,127 @@
+"""Fill CTranslate2's description of a Transformer with the options and weights of a rotary model.
+
+Axes: H heads, D head size, R rotary size, E model size, F feed-forward size, V vocabulary.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from ctranslate2.specs import common_spec, transformer_spec
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairseq_rope.models.translation import TransformerRopeModel
+from fairseq_rope.modules.positions.layouts import pair_order
+
+# --activation-fn -> the same function of the runtime
+ACTIVATIONS = {
+    "relu": common_spec.Activation.RELU,
+    "gelu": common_spec.Activation.GELU,
+    "gelu_fast": common_spec.Activation.GELUTanh,
+    "gelu_accurate": common_spec.Activation.GELUTanh,
+    "tanh": common_spec.Activation.Tanh,
+}
+# a model of the other layout is the same with reordered rows; this is the runtime's simpler kernel on the CPU
+RUNTIME_LAYOUT = "half"
+
+
+def transformer_model_spec(model: TransformerRopeModel, *, layout: str = RUNTIME_LAYOUT) -> Any:
+    """Describe a model that `inexpressible.refuse` has passed; its weights are copied in float32.
+
+    Args:
+        model: what was trained.
+        layout: which pairs of dimensions the runtime rotates; the scores are the same with both.
+
+    Returns: a TransformerSpec without its vocabularies.
+    """
+    encoder, decoder = model.encoder, model.decoder
+    encoder_spec = transformer_spec.TransformerEncoderSpec(
+        len(encoder.layers), model.cfg.encoder.attention_heads, **_options(model, encoder, layout)
+    )
+    del encoder_spec.position_encodings
+    decoder_spec = transformer_spec.TransformerDecoderSpec(
+        len(decoder.layers),
+        model.cfg.decoder.attention_heads,
+        project_in_out=decoder.project_out_dim is not None,
+        **_options(model, decoder, layout),
+    )
+    order = {stack: _row_order(model, stack, layout) for stack in (encoder, decoder)}
+    _fill_stack(encoder_spec, encoder, encoder_spec.embeddings[0], order[encoder])
+    _fill_stack(decoder_spec, decoder, decoder_spec.embeddings, order[decoder])
+    _fill_linear(decoder_spec.projection, decoder.output_projection)
+    if decoder.project_out_dim is not None:
+        del decoder_spec.project_in
+        _fill_linear(decoder_spec.project_out, decoder.project_out_dim)
+    return transformer_spec.TransformerSpec(encoder_spec, decoder_spec)
+
+
+def _options(model: TransformerRopeModel, stack: Any, layout: str) -> dict[str, Any]:
+    """Give what encoder and decoder both are told."""
+    return {
+        "pre_norm": stack.layers[0].normalize_before,
+        "no_final_norm": stack.layer_norm is None,
+        "activation": ACTIVATIONS[model.cfg.activation_fn],
+        "layernorm_embedding": stack.layernorm_embedding is not None,
+        "rotary_dim": stack.rotary.rotary_dim,
+        "rotary_interleave": layout == "interleaved",
+        "rotary_base": model.cfg.rope_base,
+    }
+
+
+def _row_order(model: TransformerRopeModel, stack: Any, layout: str) -> Tensor:
+    """Give which row of `q_proj` and `k_proj` stands at each place in `layout`, (H x D,)."""
+    attention = stack.layers[0].self_attn
+    within = pair_order(attention.head_dim, stack.rotary.rotary_dim, source=model.cfg.rope_layout, target=layout)
+    # (H, 1) + (D,) -> (H, D) -> (H x D,)
+    return (torch.arange(attention.num_heads)[:, None] * attention.head_dim + within).flatten()
+
+
+def _fill_stack(spec: Any, stack: Any, embeddings: Any, row_order: Tensor) -> None:
+    embeddings.weight = _array(stack.embed_tokens.weight)
+    spec.scale_embeddings = float(stack.embed_scale)
+    if stack.layernorm_embedding is not None:
+        _fill_norm(spec.layernorm_embedding, stack.layernorm_embedding)
+    for layer_spec, layer in zip(spec.layer, stack.layers, strict=True):
+        _fill_self_attention(layer_spec.self_attention, layer.self_attn, row_order)
+        _fill_norm(layer_spec.self_attention.layer_norm, layer.self_attn_layer_norm)
+        if hasattr(layer_spec, "attention"):
+            _fill_cross_attention(layer_spec.attention, layer.encoder_attn)
+            _fill_norm(layer_spec.attention.layer_norm, layer.encoder_attn_layer_norm)
+        _fill_linear(layer_spec.ffn.linear_0, layer.fc1)
+        _fill_linear(layer_spec.ffn.linear_1, layer.fc2)
+        _fill_norm(layer_spec.ffn.layer_norm, layer.final_layer_norm)
+    if stack.layer_norm is not None:
+        _fill_norm(spec.layer_norm, stack.layer_norm)
+
+
+def _fill_self_attention(spec: Any, attention: Any, row_order: Tensor) -> None:
+    q, k, v = attention.q_proj, attention.k_proj, attention.v_proj
+    # three of (E, E) -> (3 x E, E)
+    spec.linear[0].weight = _array(torch.cat((q.weight[row_order], k.weight[row_order], v.weight)))
+    spec.linear[0].bias = _array(torch.cat((q.bias[row_order], k.bias[row_order], v.bias)))
+    _fill_linear(spec.linear[1], attention.out_proj)
+
+
+def _fill_cross_attention(spec: Any, attention: Any) -> None:
+    k, v = attention.k_proj, attention.v_proj
+    _fill_linear(spec.linear[0], attention.q_proj)
+    # two of (E, E of the encoder) -> (2 x E, E of the encoder)
+    spec.linear[1].weight = _array(torch.cat((k.weight, v.weight)))
+    spec.linear[1].bias = _array(torch.cat((k.bias, v.bias)))
+    _fill_linear(spec.linear[2], attention.out_proj)
+
+
+def _fill_linear(spec: Any, linear: Any) -> None:
+    spec.weight = _array(linear.weight)
+    if linear.bias is not None:
+        spec.bias = _array(linear.bias)
+
+
+def _fill_norm(spec: Any, norm: Any) -> None:
+    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+
+
+def _array(tensor: Tensor) -> NDArray[np.float32]:
+    # a copy: the runtime's quantization scales in place
+    return tensor.detach().to("cpu", torch.float32).numpy().copy()

@@ -1,0 +1,65 @@
+"""What CTranslate2 has no place for in a rotary model: refused by the option's name, never left out."""
+
+import re
+from typing import Any
+
+import numpy as np
+import torch
+
+from fairseq_rope.export.ctranslate2.spec import ACTIVATIONS
+from fairseq_rope.models.translation import TransformerRopeModel
+from fairseq_rope.modules.positions.rotary import power_frequencies
+from fairseq_rope_data.errors import UserError
+
+# option of fairseq's transformer -> why the runtime cannot do it
+_OPTIONS = {
+    "adaptive_softmax_cutoff": "it has one softmax over all words",
+    "quant_noise_pq": "it has no product between the embedding and the first layer",
+    "quant_noise_scalar": "its rounding is that of its own --quantization",
+    "no_cross_attention": "its decoder reads the source",
+    "base_layers": "it has no BASE layers",
+}
+# all that `spec` copies; `version` is fairseq's own mark
+_WEIGHT = re.compile(
+    r"(encoder|decoder)\.("
+    r"version|embed_tokens\.weight|(layernorm_embedding|layer_norm)\.(weight|bias)|(output_projection|project_out_dim)\.weight|"
+    r"layers\.\d+\.((self_attn|encoder_attn)\.[qkv]_proj|(self_attn|encoder_attn)\.out_proj|fc[12]|"
+    r"(self_attn|encoder_attn|final)_layer_norm)\.(weight|bias))"
+)
+
+
+def refuse_inexpressible(model: TransformerRopeModel) -> None:
+    """Pass a model that CTranslate2 computes exactly.
+
+    Raises:
+        UserError: an option or a weight that the runtime cannot express; the text names it.
+    """
+    for option, reason in _OPTIONS.items():
+        if getattr(model.args, option, None):
+            raise _refusal(option, reason)
+    activation = model.cfg.activation_fn
+    if activation not in ACTIVATIONS:
+        raise _refusal(f"activation_fn {activation}", f"it has {', '.join(ACTIVATIONS)}")
+    for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
+        if not stack.layers:
+            raise _refusal(f"{side}_layers 0", "it needs one")
+        _refuse_frequencies(stack.rotary, model.cfg.rope_base)
+    unknown = [name for name in model.state_dict() if not _WEIGHT.fullmatch(name)]
+    if unknown:
+        raise UserError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
+
+
+def _refuse_frequencies(rotary: Any, base: float) -> None:
+    """Pass the frequencies that the runtime computes from a base in float32."""
+    with np.errstate(over="ignore"):
+        stored = np.float32(base)
+    if not 0 < stored < np.inf:
+        raise _refusal(f"rope_base {base}", "it keeps the base in float32")
+    if not torch.equal(rotary.theta, power_frequencies(rotary.rotary_dim, base=base)):
+        raise UserError(
+            "the model cannot be exported to CTranslate2: its frequencies are not those of --rope-base alone"
+        )
+
+
+def _refusal(option: str, reason: str) -> UserError:
+    return UserError(f"--{option.replace('_', '-')} cannot be exported to CTranslate2: {reason}")

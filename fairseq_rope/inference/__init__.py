@@ -1,0 +1,1 @@
+"""From a line of text to its translation: cleaning, segmentation, engines."""

@@ -1,0 +1,1 @@
+"""Faster ways on a CPU to compute what fairseq's layers do."""

@@ -1,0 +1,1 @@
+"""How self-attention knows of positions."""

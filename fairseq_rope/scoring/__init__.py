@@ -1,0 +1,1 @@
+"""BLEU and chrF with their signatures, bootstrap, and checks of what is scored."""

@@ -1,0 +1,112 @@
+"""All scores that a translation's text allows, and what a reader of them must know."""
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fairseq_rope.scoring.compound_split import LANGUAGES, compound_split_bleu
+from fairseq_rope.scoring.detokenize import check_language
+from fairseq_rope.scoring.evaluation import (
+    Corpus,
+    Pair,
+    Settings,
+    check,
+    kind_of_bpe,
+    raw_pair,
+    source_words,
+    word_pair,
+)
+from fairseq_rope.scoring.length_buckets import Bucket, length_buckets
+from fairseq_rope.scoring.metrics import Metric, Score, chrf, fairseq_bleu, sacre_bleu
+from fairseq_rope_data.errors import UserError
+
+
+@dataclass
+class Report:
+    """The scores of one translation; a note says what is left out, and why.
+
+    Args:
+        sentences: how many.
+        settings: how the text was read.
+        scores: in the order in which people read them.
+        buckets: sacreBLEU's BLEU by the length of the source.
+        notes: one sentence each.
+        raw_hyps: the hypotheses as the detokenised scores saw them; None where there are no such scores.
+    """
+
+    sentences: int
+    settings: Settings
+    scores: list[Score] = field(default_factory=list)
+    buckets: list[Bucket] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    raw_hyps: list[str] | None = None
+
+
+def score(corpus: Corpus, settings: Settings) -> Report:
+    """Score hypotheses in every way that the text at hand allows.
+
+    Raises:
+        UserError: settings that don't fit the text or each other, or text that can't be trusted: see `corpus.check`.
+    """
+    if settings.detokenised and settings.post_process:
+        raise UserError("--detokenised excludes --post-process: raw text has no BPE")
+    check_language(settings.target_lang)
+    kind = kind_of_bpe(corpus, settings)
+    words, raw = word_pair(corpus, kind), raw_pair(corpus, kind, settings)
+    report = Report(len(corpus.hyps.lines), settings, notes=check(words, raw, settings))
+    if settings.detokenised:
+        report.notes.append("no tokenised BLEU4: the text is --detokenised")
+    elif corpus.refs is None or words is None:
+        report.notes.append("no tokenised BLEU4: it needs --ref, references tokenised as the hypotheses are")
+    else:
+        report.scores += _tokenised(Pair(corpus.hyps, corpus.refs), words, kind, settings)
+    if raw is None:
+        report.notes.append(
+            "no detokenised BLEU and chrF: raw text, as sacreBLEU takes it, needs --detokenised; "
+            "tokens need --target-lang, such as --target-lang de"
+        )
+    else:
+        _score_raw(report, raw, source_words(corpus))
+        report.notes += _unknown_words(corpus)
+    return report
+
+
+def apply_metrics(metrics: Sequence[Metric], pair: Pair) -> list[Score]:
+    """Score the same text with each metric."""
+    return [metric(pair.hyps.lines, pair.refs.lines) for metric in metrics]
+
+
+def _tokenised(given: Pair, words: Pair, kind: str, settings: Settings) -> list[Score]:
+    """Score tokens as they stand, and as words too where there is BPE in them."""
+    bleu4 = functools.partial(fairseq_bleu, lowercase=settings.lowercase)
+    scores = apply_metrics([bleu4], given)
+    (joined,) = apply_metrics([bleu4], words)
+    if scores == [joined]:
+        return scores
+    name = f"{joined.name} without BPE"
+    text = joined.text.replace(joined.name, name, 1)
+    signature = joined.signature.replace("tok:as-is", f"tok:{kind.strip()}-joined")
+    return [*scores, Score(name, joined.value, text, signature)]
+
+
+def _score_raw(report: Report, raw: Pair, lengths: list[int] | None) -> None:
+    """Add the scores of raw text to a report."""
+    lowercase, language = report.settings.lowercase, report.settings.target_lang
+    bleu = functools.partial(sacre_bleu, lowercase=lowercase, target_lang=language)
+    metrics: list[Metric] = [bleu, functools.partial(chrf, lowercase=lowercase)]
+    if language in LANGUAGES:
+        metrics.append(functools.partial(compound_split_bleu, target_lang=language, lowercase=lowercase))
+    report.scores += apply_metrics(metrics, raw)
+    report.raw_hyps = raw.hyps.lines
+    if lengths is None:
+        report.notes.append("no BLEU by source length: it needs --src")
+    else:
+        report.buckets = length_buckets(lengths, raw.hyps.lines, raw.refs.lines, bleu)
+
+
+def _unknown_words(corpus: Corpus) -> list[str]:
+    # fairseq-generate prints a reference's unknown word as <<unk>>, with a detokenised full stop as <<unk>>.
+    if corpus.refs is None or corpus.ref_raw is not None:
+        return []
+    count = sum(line.count("<unk>") for line in corpus.refs.lines)
+    return [f"the references hold {count} unknown words: --ref-raw gives the true text"] if count else []

@@ -1,0 +1,66 @@
+"""What CTranslate2 cannot compute is refused by name, and nothing else is."""
+
+import pytest
+from torch import nn
+
+from fairseq_rope.export.ctranslate2.unsupported import refuse_inexpressible
+from fairseq_rope_data.errors import UserError
+from tests.support.small import small
+
+REFUSED = {
+    "adaptive softmax": (
+        dict(share_all_embeddings=False, adaptive_softmax_cutoff="20,50"),
+        "--adaptive-softmax-cutoff cannot be exported to CTranslate2: it has one softmax over all words",
+    ),
+    "quant-noise": (
+        dict(quant_noise_pq=0.3, quant_noise_pq_block_size=4),
+        "--quant-noise-pq cannot be exported to CTranslate2: "
+        "it has no product between the embedding and the first layer",
+    ),
+    "no cross-attention": (
+        dict(no_cross_attention=True),
+        "--no-cross-attention cannot be exported to CTranslate2: its decoder reads the source",
+    ),
+    "activation": (
+        dict(activation_fn="linear"),
+        "--activation-fn linear cannot be exported to CTranslate2: it has relu, gelu, gelu_fast, gelu_accurate, tanh",
+    ),
+    "no layers": (dict(decoder_layers=0), "--decoder-layers 0 cannot be exported to CTranslate2: it needs one"),
+    "large base": (
+        dict(rope_base=1e39),
+        "--rope-base 1e+39 cannot be exported to CTranslate2: it keeps the base in float32",
+    ),
+    "small base": (
+        dict(rope_base=1e-50),
+        "--rope-base 1e-50 cannot be exported to CTranslate2: it keeps the base in float32",
+    ),
+}
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
+def test_an_option_that_the_runtime_lacks_is_refused_by_name(options: dict, message: str) -> None:
+    with pytest.raises(UserError) as error:
+        refuse_inexpressible(small(**options))
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(("option", "value"), [("quant_noise_scalar", 0.5), ("base_layers", 1)])
+def test_an_option_that_changes_the_modules_is_refused_by_name(option: str, value: float) -> None:
+    model = small()
+    setattr(model.args, option, value)
+    with pytest.raises(UserError, match=f"--{option.replace('_', '-')} cannot be exported"):
+        refuse_inexpressible(model)
+
+
+def test_a_weight_that_has_no_place_is_refused_by_name() -> None:
+    model = small()
+    model.decoder.layers[1].ffn_layernorm = nn.LayerNorm(40)
+    with pytest.raises(UserError, match=r"it has no place for decoder\.layers\.1\.ffn_layernorm\.weight"):
+        refuse_inexpressible(model)
+
+
+def test_other_frequencies_are_refused() -> None:
+    model = small()
+    model.encoder.rotary.theta = model.encoder.rotary.theta / 2
+    with pytest.raises(UserError, match="its frequencies are not those of --rope-base alone"):
+        refuse_inexpressible(model)

@@ -1,0 +1,131 @@
+"""A small real model for tests of the tools: text made here, then the real command lines from tokens to a checkpoint.
+
+Use it through the fixture `trained` of tests/conftest.py: it is trained once in a session.
+"""
+
+import io
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig
+from subword_nmt.apply_bpe import BPE
+from subword_nmt.learn_bpe import learn_bpe
+
+from tests.support import ROOT
+
+_WHO = ["the dog", "the old man", "my sister", "Anna", "the teacher's cat", "a child", "our neighbour"]
+_DOES = ["sees", "likes", "calls", "helps", "follows", "finds"]
+_WHEN = ["today", "tomorrow", "every morning", "at 10.30", "in Berlin, again", "(perhaps) soon"]
+_GERMAN = {
+    **{"the": "der", "old": "alte", "man": "Mann", "dog": "Hund", "my": "meine", "sister": "Schwester", "a": "ein"},
+    **{"teacher's": "Lehrers", "cat": "Katze", "child": "Kind", "our": "unser", "neighbour": "Nachbar"},
+    **{"sees": "sieht", "likes": "mag", "calls": "ruft", "helps": "hilft", "follows": "folgt", "finds": "findet"},
+    **{"today": "heute", "tomorrow": "morgen", "every": "jeden", "morning": "Morgen", "at": "um", "Berlin,": "Berlin,"},
+    **{"again": "wieder", "(perhaps)": "(vielleicht)", "soon": "bald"},
+}
+
+
+class Trained(NamedTuple):
+    """What a user has after a training: the folder for DATA, a checkpoint, BPE codes, and raw source lines."""
+
+    data: Path
+    checkpoint: Path
+    codes: Path
+    lines: list[str]
+
+    def options(self) -> list[str]:
+        """The command line that translates raw text with it, from DATA on, for fairseq-interactive and ours."""
+        names = [str(self.data), "--path", str(self.checkpoint), "--bpe-codes", str(self.codes)]
+        return [*names, "--bpe", "subword_nmt", "--tokenizer", "moses", "-s", "en", "-t", "de", "--cpu"]
+
+
+def call(*command: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run `python -m command` from the repository's root on one core; a failure shows its stderr."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], input=stdin, capture_output=True, cwd=ROOT, env=environment, check=False
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr.decode()[-3000:]}"
+    return done
+
+
+def trained_model(folder: Path) -> Trained:
+    """Make a corpus of 300 pairs in `folder`, learn BPE on it and train a `transformer_rope_tiny` of reduced size."""
+    source = _sentences(300)
+    texts = {"en": source, "de": [_translate(line) for line in source]}
+    for lang, lines in texts.items():
+        tokenise = MosesTokenizer(MosesTokenizerConfig(source_lang=lang)).encode
+        (folder / f"tok.{lang}").write_text("".join(f"{tokenise(line)}\n" for line in lines), encoding="utf-8")
+    codes, data, save = folder / "codes", folder / "data-bin", folder / "checkpoints"
+    _learn_bpe(folder, codes)
+    prefix = str(folder / "bpe")
+    call(
+        *("fairseq_cli.preprocess", "-s", "en", "-t", "de", "--joined-dictionary", "--destdir", str(data)),
+        *("--trainpref", prefix, "--validpref", prefix),
+    )
+    _train(data, save)
+    return Trained(data, save / "checkpoint_last.pt", codes, source)
+
+
+def _sentences(count: int) -> list[str]:
+    rng = random.Random(1)
+    return [
+        f"{rng.choice(_WHO).capitalize()} {rng.choice(_DOES)} {rng.choice(_WHO)} {rng.choice(_WHEN)}{rng.choice('.?!')}"
+        for _ in range(count)
+    ]
+
+
+def _translate(line: str) -> str:
+    words = [_GERMAN.get(word, _GERMAN.get(word.lower(), word)) for word in line[:-1].split()]
+    return " ".join(words)[:1].upper() + " ".join(words)[1:] + line[-1]
+
+
+def _learn_bpe(folder: Path, codes: Path) -> None:
+    tokens = {lang: (folder / f"tok.{lang}").read_text(encoding="utf-8") for lang in ("en", "de")}
+    with codes.open("w", encoding="utf-8") as file:
+        learn_bpe(io.StringIO("".join(tokens.values())), file, num_symbols=120)
+    with codes.open(encoding="utf-8") as file:
+        bpe = BPE(file)
+    for lang, text in tokens.items():
+        pieces = "".join(f"{bpe.process_line(line)}\n" for line in text.splitlines())
+        (folder / f"bpe.{lang}").write_text(pieces, encoding="utf-8")
+
+
+def _train(data: Path, save: Path) -> None:
+    sizes = ["--encoder-layers", "2", "--decoder-layers", "2"]
+    for side in ("encoder", "decoder"):
+        sizes += [f"--{side}-embed-dim", "32", f"--{side}-attention-heads", "2"]
+    schedule = ["--lr", "1e-2", "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "40", "--max-update", "150"]
+    _call_train([str(data), *sizes, *schedule, "--save-dir", str(save)])
+
+
+def _call_train(options: Sequence[str]) -> None:
+    call(
+        *("fairseq_cli.train", *options, "--user-dir", str(ROOT / "fairseq_rope"), "--arch", "transformer_rope_tiny"),
+        *(
+            "--cpu",
+            "--seed",
+            "1",
+            "--optimizer",
+            "adam",
+            "--max-tokens",
+            "1500",
+            "--dropout",
+            "0.1",
+            "--no-epoch-checkpoints",
+        ),
+        *(
+            "--criterion",
+            "label_smoothed_cross_entropy",
+            "--label-smoothing",
+            "0.1",
+            "--disable-validation",
+            "--num-workers",
+            "0",
+        ),
+    )
