@@ -8,8 +8,11 @@ if importlib.util.find_spec("fairseq_rope_data") is None:  # a clone that is not
     sys.path.append(str(Path(__file__).resolve().parents[1] / "data-prep"))
 
 from fairseq_rope.compat.openmp import spin_briefly
+from fairseq_rope.compat.product_caches import keep_few_products
 
-spin_briefly()  # before torch is imported
+# before torch is imported
+spin_briefly()
+keep_few_products()
 
 from fairseq_rope.compat.everything import apply_everything  # noqa: E402
 from fairseq_rope.criterions import label_smoothed_cross_entropy_fused as _registered  # noqa: E402, F401

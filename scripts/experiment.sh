@@ -20,8 +20,8 @@ source "$ROOT/scripts/stages.sh"
 # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
 export PYTHONWARNINGS=${PYTHONWARNINGS:-ignore::FutureWarning,ignore::UserWarning,ignore::DeprecationWarning}
 
-# on a CPU oneDNN would keep the compiled products of 1,024 shapes, each in the way of larger memory; a step has about 20
-export ONEDNN_PRIMITIVE_CACHE_CAPACITY=${ONEDNN_PRIMITIVE_CACHE_CAPACITY:-64}
+# on a CPU compiled products of 1,024 shapes would be kept: see fairseq_rope/compat/product_caches.py
+export ONEDNN_PRIMITIVE_CACHE_CAPACITY=${ONEDNN_PRIMITIVE_CACHE_CAPACITY:-64} LRU_CACHE_CAPACITY=${LRU_CACHE_CAPACITY:-64}
 
 # on a busy machine threads that wait long for each other get nothing done: see fairseq_rope/compat/openmp.py
 [[ -n ${OMP_WAIT_POLICY:-}${GOMP_SPINCOUNT:-} ]] || export GOMP_SPINCOUNT=10000

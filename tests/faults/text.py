@@ -21,8 +21,7 @@ FULL, QUICK = 10_000, 300
 KNOWN = 40  # sentences
 # as a user would for short lines: the model has learnt little, and would go on to 200 tokens
 SEARCH = ["--beam", "2", "--max-len-a", "1.2", "--max-len-b", "10", "--buffer-size", "250", "--max-tokens", "4000"]
-# oneDNN, as in the recipes, and torch before it would each keep a thousand compiled products, of 100 kB and more
-ENVIRONMENT = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "64", "CUDA_VISIBLE_DEVICES": ""}
+ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": ""}
 # MiB that the memory may grow by after a tenth of the lines, 10 kB a line: the allocator's, and what BPE remembers
 GROWTH = 96
 _NOT_ONE_LINE = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")

@@ -104,11 +104,18 @@ def test_the_batch_is_the_papers_on_any_hardware(recorders: Path, settings: dict
     assert f"{workers} x --max-tokens {tokens} x --update-freq {frequency}" in done.stderr
 
 
-@pytest.mark.parametrize("settings", [{}, {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7"}], ids=["unset", "set"])
-def test_compiled_products_are_few_on_the_cpu_unless_the_user_says(recorders: Path, settings: dict[str, str]):
-    (recorders / "fairseq-train").write_text("#!/bin/sh\necho $ONEDNN_PRIMITIVE_CACHE_CAPACITY\n")
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [({}, "64 64"), ({"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "7"}, "7 64"), ({"LRU_CACHE_CAPACITY": "7"}, "64 7")],
+    ids=["unset", "oneDNN", "ideep"],
+)
+def test_compiled_products_are_few_on_the_cpu_unless_the_user_says(
+    recorders: Path, settings: dict[str, str], expected: str
+):
+    program = "#!/bin/sh\necho $ONEDNN_PRIMITIVE_CACHE_CAPACITY $LRU_CACHE_CAPACITY\n"
+    (recorders / "fairseq-train").write_text(program)
     done = launch(recorders, GPUS="0", PRECISION="fp32", **settings)
-    assert done.stdout.strip() == (settings or {"": "64"}).popitem()[1], done.stderr
+    assert done.stdout.strip() == expected, done.stderr
 
 
 @pytest.mark.parametrize(("settings", "message"), BAD.values(), ids=BAD)

@@ -1,0 +1,17 @@
+"""Compiled matrix products are forgotten early: text of many lengths would fill memory with them.
+
+Symptom: on the CPU oneDNN and ideep, below torch, each keep a compiled product for every shape that they meet, 1,024 of
+them. A translator of ordinary text grows to twice its size for hours, and takes no less time. All versions of torch.
+"""
+
+import os
+from collections.abc import MutableMapping
+
+CAPACITY = "64"  # products; a training batch or a step of a search needs fewer
+_SETTINGS = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
+
+
+def keep_few_products(environment: MutableMapping[str, str] = os.environ) -> None:
+    """Set what the user has not set; the libraries read it when torch is first imported."""
+    for name in _SETTINGS:
+        environment.setdefault(name, CAPACITY)
