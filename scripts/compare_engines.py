@@ -32,7 +32,7 @@ from fairseq_rope.export.ctranslate2.model_folder import QUANTIZATIONS
 from fairseq_rope.export.ctranslate2.spec import RUNTIME_LAYOUT
 from fairseq_rope.export.ctranslate2.writer import write_model
 from fairseq_rope.inference.translator import Translator
-from fairseq_rope.modules.positions.rotary import LAYOUTS
+from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope_data.errors import run
 from fairseq_rope_data.files import complete_file
 

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 
-def rotation_matrix(position: int, head_dim: int, *, base: float, rotary_dim: int, layout: str) -> Tensor:
+def rotation_matrix(position: float, head_dim: int, *, base: float, rotary_dim: int, layout: str) -> Tensor:
     """Give R(m) of eq. 15, (D, D); dimensions past `rotary_dim` keep their place."""
     matrix = torch.eye(head_dim, dtype=torch.float64)
     for i in range(rotary_dim // 2):

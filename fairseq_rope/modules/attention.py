@@ -1,31 +1,36 @@
-"""Multi-head self-attention with rotated queries and keys, in the place of fairseq's own.
+"""Multi-head self-attention with a position method, in the place of fairseq's own."""
 
-Axes: B batch, H heads, T query length, S key length, D head size, E model size.
-"""
-
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
-from fairseq_rope.modules.attention_core import attend
+from fairseq_rope.modules.attention_kernels import AttentionKernel, DecodingState, SoftmaxKernel
 from fairseq_rope.modules.cpu.linear import Linear, linear
-from fairseq_rope.modules.kv_cache import StepCache
-from fairseq_rope.modules.positions.rotary import RotaryEmbedding
-from fairseq_rope.modules.rotated_qkv import split
+from fairseq_rope.modules.cpu.thresholds import MIN_TOKENS_TO_JOIN
+from fairseq_rope.modules.positions.base import PositionMethod
 
 IncrementalState = dict[str, dict[str, Any]]
-# tokens from which one product for queries, keys and values is worth joining their weights
-_TOKENS_TO_JOIN = 256
+_STATE = "state"
 
 
-class RotaryMultiheadAttention(MultiheadAttention):
-    """fairseq's self-attention with queries and keys rotated by their positions (RoFormer, eq. 16 and 34).
+@dataclass
+class _Decoding:
+    """What a layer keeps while it decodes: the kernel's state, and its weights joined once, where no gradient flows."""
+
+    state: DecodingState
+    projection: tuple[Tensor, Tensor] | None = None
+    is_joined: bool = False
+
+
+class SelfAttention(MultiheadAttention):
+    """fairseq's self-attention, whose queries, keys, scores and values know positions by a `PositionMethod`.
 
     Same parameters and signature as `MultiheadAttention`, so that checkpoints, beam search and pruning work unchanged.
-    Keys are cached rotated. A query that may see no key at all, as left padding under a causal mask, gets the mean of
-    all values and never NaN; such rows are padding and reach no other row.
+    A query that may see no key at all, as left padding under a causal mask, gets the mean of all values and never NaN;
+    such rows are padding and reach no other row.
     """
 
     def __init__(
@@ -33,16 +38,28 @@ class RotaryMultiheadAttention(MultiheadAttention):
         embed_dim: int,
         num_heads: int,
         *,
-        rotary: RotaryEmbedding,
+        position_method: PositionMethod,
+        kernel: AttentionKernel | None = None,
         dropout: float = 0.0,
         q_noise: float = 0.0,
         qn_block_size: int = 8,
     ):
-        """Make the projections as fairseq does; `rotary` turns queries and keys and is shared by a stack's layers."""
+        """Make the projections as fairseq does; `position_method` is shared by a stack's layers.
+
+        Args:
+            embed_dim: E.
+            num_heads: H.
+            position_method: what is asked about positions.
+            kernel: how to attend; softmax unless given.
+            dropout: of the probabilities.
+            q_noise: fairseq's quantization noise.
+            qn_block_size: its block size.
+        """
         super().__init__(
             embed_dim, num_heads, dropout=dropout, self_attention=True, q_noise=q_noise, qn_block_size=qn_block_size
         )
-        self.rotary = rotary
+        self.position_method = position_method
+        self.kernel: AttentionKernel = kernel or SoftmaxKernel()
 
     def forward(
         self,
@@ -56,6 +73,7 @@ class RotaryMultiheadAttention(MultiheadAttention):
         attn_mask: Tensor | None = None,
         before_softmax: bool = False,
         need_head_weights: bool = False,
+        positions: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from `query` to itself and to what `incremental_state` holds of the earlier steps.
 
@@ -67,26 +85,24 @@ class RotaryMultiheadAttention(MultiheadAttention):
             incremental_state: fairseq's cache for stepwise decoding; updated.
             need_weights: return the attention probabilities, averaged over heads.
             static_kv: not for self-attention.
-            attn_mask: (T, S), added to the scores, or true where a key is hidden; or `scores.CAUSAL`.
+            attn_mask: (T, S), added to the scores, or true where a key is hidden; or `attention_core.CAUSAL`.
             before_softmax: not supported.
             need_head_weights: return the probabilities of each head.
+            positions: (B, T), whole or real numbers; None: tokens stand side by side, after the earlier steps'.
 
         Returns: (T, B, E), and the probabilities (B, T, S) or (H, B, T, S) or None.
 
         Raises:
-            ValueError: a use that rotation has no meaning for, such as keys from elsewhere.
+            ValueError: a use that positions have no meaning for, such as keys from elsewhere.
         """
         if static_kv or before_softmax or any(x is not None and x is not query for x in (key, value)):
             raise ValueError("rotary attention is self-attention: no other keys, static_kv or before_softmax")
-        search = None if incremental_state is None else self._search(incremental_state)
-        cache = None if search is None else search["steps"]
-        q, k, v = split(self._project(query, search), self.rotary, offset=0 if cache is None else cache.length)
-        if cache is not None:
-            k, v, key_padding_mask = cache.append(k, v, key_padding_mask)
-        attended, weights = attend(
-            q,
-            k,
-            v,
+        decoding = None if incremental_state is None else self._decoding(incremental_state)
+        attended, weights = self.kernel.attend(
+            self._project(query, decoding),
+            self.position_method,
+            None if decoding is None else decoding.state,
+            positions=positions,
             attn_mask=attn_mask,
             key_padding_mask=key_padding_mask,
             dropout=self.dropout_module,
@@ -101,28 +117,28 @@ class RotaryMultiheadAttention(MultiheadAttention):
 
     def reorder_incremental_state(self, incremental_state: IncrementalState, new_order: Tensor) -> IncrementalState:
         """Let hypothesis `new_order[i]` become the i-th of the cache."""
-        cache = self._get_input_buffer(incremental_state).get("steps")
-        if cache is not None:
-            cache.reorder(new_order)
+        decoding: Any = self._get_input_buffer(incremental_state).get(_STATE)
+        if decoding is not None:
+            decoding.state.reorder(new_order)
         return incremental_state
 
-    def _search(self, incremental_state: IncrementalState) -> dict[str, Any]:
-        """Give what this layer keeps while it decodes: earlier keys and values, and with no gradient the weights."""
-        found = self._get_input_buffer(incremental_state)
-        if not found:
-            found = {"steps": StepCache()}
-            self._set_input_buffer(incremental_state, found)
+    def _decoding(self, incremental_state: IncrementalState) -> _Decoding:
+        # fairseq's dictionary is of tensors; nobody but this class and its reorder looks into it
+        buffer: dict[str, Any] = self._get_input_buffer(incremental_state)
+        if not buffer:
+            buffer = {_STATE: _Decoding(self.kernel.new_state())}
+            self._set_input_buffer(incremental_state, buffer)
+        found: _Decoding = buffer[_STATE]
         return found
 
-    def _project(self, query: Tensor, search: dict[str, Any] | None) -> Tensor:
-        """Give queries, keys and values, (T, B, 3, H, D)."""
-        if search is not None and not torch.is_grad_enabled():
-            # joined once in a search
-            if "projection" not in search:
-                search["projection"] = self._joined_projection()
-            projection = search["projection"]
+    def _project(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
+        """Return queries, keys and values, (T, B, 3, H, D)."""
+        if decoding is not None and not torch.is_grad_enabled():
+            if not decoding.is_joined:
+                decoding.projection, decoding.is_joined = self._joined_projection(), True
+            projection = decoding.projection
         else:
-            is_large = query.size(0) * query.size(1) >= _TOKENS_TO_JOIN
+            is_large = query.size(0) * query.size(1) >= MIN_TOKENS_TO_JOIN
             projection = self._joined_projection() if is_large else None
         if projection is not None:
             joined = linear(query, *projection)
@@ -131,7 +147,7 @@ class RotaryMultiheadAttention(MultiheadAttention):
         return joined.view(*query.shape[:2], 3, self.num_heads, self.head_dim)
 
     def _joined_projection(self) -> tuple[Tensor, Tensor] | None:
-        """Give one weight and bias, (3 E, E) and (3 E,), or None where quantisation noise works in hooks of each."""
+        """Return one weight and bias, (3 E, E) and (3 E,), or None where quantization noise works in hooks of each."""
         projections = (self.q_proj, self.k_proj, self.v_proj)
         if any(type(proj) is not Linear or proj._forward_pre_hooks for proj in projections):
             return None

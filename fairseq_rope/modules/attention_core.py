@@ -1,17 +1,22 @@
-"""Attention over given queries, keys and values, and the masks of its scores.
+"""Softmax attention over given queries, keys and values, and the masks of its scores."""
 
-Axes: B batch, H heads, T query length, S key length, D head size.
-"""
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from fairseq.modules import FairseqDropout
 from torch import Tensor
 
-# an attn_mask that stands for causality: T = S and no key after its query; no mask is made where the kernel needs none
+from fairseq_rope.modules.cpu.thresholds import MAX_STEP_QUERIES, MIN_STEP_ROWS
+
+# an attn_mask that stands for causality, T = S: no mask is made where the kernel needs none; fairseq's layers pass
+# tensors only
 CAUSAL = torch.empty(0)
-# queries of a sentence up to which, and rows of scores from which, plain products beat the CPU's fused kernel
-_FEW_QUERIES, _MANY_ROWS = 8, 32
+
+
+def is_causal(attn_mask: Tensor | None) -> bool:
+    """Return whether the mask is CAUSAL, or a copy of it."""
+    return attn_mask is not None and attn_mask.numel() == 0
 
 
 def attend(
@@ -23,8 +28,10 @@ def attend(
     key_padding_mask: Tensor | None,
     dropout: FairseqDropout,
     need_weights: bool,
+    position_bias: Tensor | None = None,
+    added_values: Callable[[Tensor], Tensor] | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Give softmax(q k^T / sqrt(D) + masks) v.
+    """Return softmax(q k^T / sqrt(D) + bias + masks) v, and the probabilities on request.
 
     Args:
         q: (B, H, T, D).
@@ -34,52 +41,64 @@ def attend(
         key_padding_mask: (B, S), true at padding.
         dropout: for the probabilities.
         need_weights: return the probabilities before dropout, (B, H, T, S).
+        position_bias: added to the scores, broadcastable to (B, H, T, S).
+        added_values: map from the probabilities, after dropout, to what is added to the result.
 
     Returns: (B, H, T, D), and the probabilities or None.
     """
     p = float(dropout.p) if dropout.training or dropout.apply_during_inference else 0.0
     # no fused kernel takes p = 1
-    if need_weights or _is_step(q) or p == 1:
-        attended, weights = _attend_with_weights(q, k, v, _bias(attn_mask, key_padding_mask, q), dropout)
+    if need_weights or added_values is not None or _is_step(q) or p == 1:
+        bias = _bias(q, attn_mask, key_padding_mask, position_bias)
+        attended, weights = _attend_with_weights(q, k, v, bias, dropout, added_values)
         return attended, weights if need_weights else None
-    if attn_mask is not None and attn_mask.numel() == 0 and key_padding_mask is None:
+    if is_causal(attn_mask) and key_padding_mask is None and position_bias is None:
         return F.scaled_dot_product_attention(q, k, v, None, p, is_causal=True), None
-    return F.scaled_dot_product_attention(q, k, v, _bias(attn_mask, key_padding_mask, q), p), None
+    bias = _bias(q, attn_mask, key_padding_mask, position_bias)
+    return F.scaled_dot_product_attention(q, k, v, bias, p), None
 
 
 def _is_step(q: Tensor) -> bool:
-    """Tell whether it is a step of a search on the CPU, with few queries in each of many rows, and no backward pass."""
+    """Return whether it is a step of a search on the CPU: few queries in each of many rows, and no backward pass."""
     is_search = q.device.type == "cpu" and not torch.is_grad_enabled()
-    return is_search and q.size(2) <= _FEW_QUERIES and q.size(0) * q.size(1) >= _MANY_ROWS
+    return is_search and q.size(2) <= MAX_STEP_QUERIES and q.size(0) * q.size(1) >= MIN_STEP_ROWS
 
 
 def _attend_with_weights(
-    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, dropout: FairseqDropout
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    bias: Tensor | None,
+    dropout: FairseqDropout,
+    added_values: Callable[[Tensor], Tensor] | None,
 ) -> tuple[Tensor, Tensor]:
     # (B, H, T, D), (B, H, S, D) -> (B, H, T, S)
     scores = (q * q.size(-1) ** -0.5) @ k.transpose(-2, -1)
     if bias is not None:
         scores = scores + bias
     weights = scores.softmax(dim=-1, dtype=torch.promote_types(q.dtype, torch.float32)).type_as(q)
-    return dropout(weights) @ v, weights
+    dropped = dropout(weights)
+    attended = dropped @ v
+    return attended if added_values is None else attended + added_values(dropped), weights
 
 
-def _bias(attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor) -> Tensor | None:
-    """Join both masks into what is added to the scores: broadcastable to (B, H, T, S), in the type of `q`.
+def _bias(
+    q: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, position_bias: Tensor | None
+) -> Tensor | None:
+    """Return what is added to the scores, broadcastable to (B, H, T, S), in the type of `q`, or None.
 
     Hidden keys get a finite value far below any score: with -inf a row without a visible key would be NaN.
     """
-    if attn_mask is None and key_padding_mask is None:
-        return None
     hidden = torch.finfo(q.dtype).min / 2
-    bias = None
+    bias = None if position_bias is None else position_bias.to(q.dtype)
     if attn_mask is not None:
-        if attn_mask.numel() == 0:
+        if is_causal(attn_mask):
             attn_mask = q.new_ones(q.size(2), q.size(2), dtype=torch.bool).triu_(1)
         if attn_mask.dtype == torch.bool:
             attn_mask = torch.zeros_like(attn_mask, dtype=q.dtype).masked_fill_(attn_mask, hidden)
         # (T, S) -> (1, 1, T, S)
-        bias = attn_mask.to(q.dtype).clamp(min=hidden)[None, None]
+        mask = attn_mask.to(q.dtype).clamp(min=hidden)[None, None]
+        bias = mask if bias is None else (bias + mask).clamp(min=hidden)
     if key_padding_mask is not None:
         # (B, S) -> (B, 1, 1, S)
         padding = key_padding_mask.bool()[:, None, None]

@@ -1,8 +1,4 @@
-"""Attention from the target to the source, with the source's keys and values once for each sentence.
-
-Axes: B hypotheses, N sentences (B is a multiple of N), H heads, T query length, S source length, D head size, E model
-size.
-"""
+"""Attention from the target to the source, with the source's keys and values once for each sentence."""
 
 from typing import Any
 
@@ -10,6 +6,7 @@ from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
 from fairseq_rope.modules.attention_core import attend
+from fairseq_rope.modules.beam import sentence_rows
 
 IncrementalState = dict[str, dict[str, Any]]
 
@@ -17,8 +14,8 @@ IncrementalState = dict[str, dict[str, Any]]
 class CrossAttention(MultiheadAttention):
     """fairseq's encoder-decoder attention; in a beam search the hypotheses of a sentence are rows of one product.
 
-    Same parameters and signature. The source may have fewer rows than the target: then as many consecutive rows of
-    the target belong to each of its rows, as in a beam search that does not copy the encoder's output for every beam.
+    Same parameters and signature. B is a multiple of N: in a beam search the source has a row for each sentence, and as
+    many consecutive rows of the target belong to it. The encoder's output is not copied for every hypothesis.
     """
 
     def forward(
@@ -55,7 +52,7 @@ class CrossAttention(MultiheadAttention):
         """
         if attn_mask is not None or before_softmax:
             raise ValueError("cross-attention takes no attn_mask and gives no scores before the softmax")
-        k, v = self._source(key, query.size(1), incremental_state)
+        k, v = self._keys_and_values(key, query.size(1), incremental_state)
         length, beam = query.size(0), query.size(1) // k.size(0)
         # (T, B, E) -> (T, N, beam, H, D) -> (N, H, beam * T, D)
         q = self.q_proj(query).view(length, -1, beam, self.num_heads, self.head_dim)
@@ -86,10 +83,10 @@ class CrossAttention(MultiheadAttention):
                 self._set_input_buffer(incremental_state, {**kept, "hypotheses": new_order.numel()})
         return incremental_state
 
-    def _source(
+    def _keys_and_values(
         self, key: Tensor | None, hypotheses: int, incremental_state: IncrementalState | None
     ) -> tuple[Tensor, Tensor]:
-        """Give the source's keys and values, (N, H, S, D): of the cache, or projected."""
+        """Return the source's keys and values, (N, H, S, D): cached, or projected."""
         cache = {} if incremental_state is None else self._get_input_buffer(incremental_state)
         if cache:
             return cache["key"], cache["value"]
@@ -104,20 +101,3 @@ class CrossAttention(MultiheadAttention):
             k, v = k.contiguous(), v.contiguous()  # read in every step
             self._set_input_buffer(incremental_state, {"key": k, "value": v, "hypotheses": hypotheses})
         return k, v
-
-
-def sentence_rows(new_order: Tensor, hypotheses: int, sentences: int) -> Tensor | None:
-    """Tell which sentences a new order of hypotheses keeps, where each has as many consecutive ones as any other.
-
-    Args:
-        new_order: indices of hypotheses before, as fairseq's beam search gives them: each sentence's stay together, and
-            sentences leave but never change places.
-        hypotheses: their number before.
-        sentences: their number before.
-
-    Returns: indices of sentences, or None when all stay where they are.
-    """
-    beam = hypotheses // sentences
-    if beam == 1:
-        return new_order
-    return None if new_order.numel() == hypotheses else new_order.view(-1, beam)[:, 0] // beam

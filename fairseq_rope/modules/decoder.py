@@ -1,7 +1,4 @@
-"""The decoder: a stack of rotary layers without absolute positions.
-
-Axes: B hypotheses, N sentences (B is a multiple of N), T target length, S source length, E model size.
-"""
+"""The decoder: a stack of our layers without absolute positions."""
 
 from typing import Any
 
@@ -9,12 +6,12 @@ from fairseq.models.transformer import TransformerDecoderBase
 from torch import Tensor, nn
 
 from fairseq_rope.modules.attention_core import CAUSAL
-from fairseq_rope.modules.layers import RotaryDecoderLayer, drop_absolute_positions, use_own_parts, wrap
-from fairseq_rope.modules.positions.rotary import RotaryEmbedding
+from fairseq_rope.modules.layers import DecoderLayer, drop_absolute_positions, wrap
+from fairseq_rope.modules.positions.base import PositionMethod
 
 
-class RotaryDecoder(TransformerDecoderBase):
-    """fairseq's decoder made of rotary layers, without absolute positions."""
+class Decoder(TransformerDecoderBase):
+    """fairseq's decoder made of our layers, without absolute positions."""
 
     def __init__(
         self,
@@ -23,19 +20,21 @@ class RotaryDecoder(TransformerDecoderBase):
         embed_tokens: nn.Module,
         no_encoder_attn: bool = False,
         *,
-        rotary: RotaryEmbedding,
+        position_method: PositionMethod,
     ):
-        """Build the stack as fairseq does."""
-        self.rotary = rotary
+        self.position_method = position_method  # before fairseq builds the layers
         super().__init__(cfg, dictionary, embed_tokens, no_encoder_attn=no_encoder_attn)
-        # set by the model, which knows the task
         self.returns_attention = False
         self.left_pad_target = True
-        use_own_parts(self, "TransformerDecoder")
+
+    def configure(self, task: Any) -> None:
+        """Take from the task what fairseq does not pass to `build_decoder`, a classmethod without the task."""
+        self.returns_attention = bool(getattr(task.cfg, "load_alignments", False))
+        self.left_pad_target = bool(getattr(task.cfg, "left_pad_target", True))
 
     def build_decoder_layer(self, cfg: Any, no_encoder_attn: bool = False) -> nn.Module:
         """Build one layer, with activation checkpointing and sharding as configured."""
-        return wrap(RotaryDecoderLayer(cfg, no_encoder_attn, rotary=self.rotary), cfg)
+        return wrap(DecoderLayer(cfg, no_encoder_attn, position_method=self.position_method), cfg)
 
     def extract_features_scriptable(
         self,
@@ -46,7 +45,9 @@ class RotaryDecoder(TransformerDecoderBase):
         alignment_layer: int | None = None,
         alignment_heads: int | None = None,
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Give what is projected to the vocabulary.
+        """Return the decoder's features, before the output projection.
+
+        In the place of the loop of fairseq 0.12.2 and main, which makes a causal mask and asks for attention always.
 
         Args:
             prev_output_tokens: (B, T).
@@ -102,7 +103,7 @@ class RotaryDecoder(TransformerDecoderBase):
         return self.dropout_module(x)
 
     def _padding(self, tokens: Tensor, *, causal: bool) -> Tensor | None:
-        """Tell which tokens are padding that a later token could attend to, or None when none is."""
+        """Return which tokens are padding that a later token could attend to, or None when none is."""
         padding = tokens.eq(self.padding_idx)
         if causal and tokens.device.type != "cpu":
             # the host would wait for a GPU to know; step by step it waits in any case

@@ -1,7 +1,4 @@
-"""The encoder: a stack of rotary layers without absolute positions.
-
-Axes: N sentences, S source length, E model size.
-"""
+"""The encoder: a stack of our layers without absolute positions."""
 
 from typing import Any
 
@@ -9,15 +6,10 @@ import torch
 from fairseq.models.transformer import TransformerEncoderBase
 from torch import Tensor, nn
 
-from fairseq_rope.modules.cross_attention import sentence_rows
-from fairseq_rope.modules.layers import (
-    FAST_PATH_PARAMETERS,
-    RotaryEncoderLayer,
-    drop_absolute_positions,
-    use_own_parts,
-    wrap,
-)
-from fairseq_rope.modules.positions.rotary import RotaryEmbedding
+from fairseq_rope.compat.fast_path import drop_copies
+from fairseq_rope.modules.beam import sentence_rows
+from fairseq_rope.modules.layers import EncoderLayer, drop_absolute_positions, wrap
+from fairseq_rope.modules.positions.base import PositionMethod
 
 EncoderOut = dict[str, list[Any]]
 # of the encoder's output -> which axis counts sentences
@@ -31,19 +23,17 @@ _SENTENCE_AXES = {
 }
 
 
-class RotaryEncoder(TransformerEncoderBase):
-    """fairseq's encoder made of rotary layers, without absolute positions."""
+class Encoder(TransformerEncoderBase):
+    """fairseq's encoder made of our layers, without absolute positions."""
 
-    def __init__(self, cfg: Any, dictionary: Any, embed_tokens: nn.Module, *, rotary: RotaryEmbedding):
-        """Build the stack as fairseq does."""
-        self.rotary = rotary
+    def __init__(self, cfg: Any, dictionary: Any, embed_tokens: nn.Module, *, position_method: PositionMethod):
+        self.position_method = position_method  # before fairseq builds the layers
         super().__init__(cfg, dictionary, embed_tokens)
         self.beam_size = 1
-        use_own_parts(self, "TransformerEncoder")
 
     def build_encoder_layer(self, cfg: Any) -> nn.Module:
         """Build one layer, with activation checkpointing and sharding as configured."""
-        return wrap(RotaryEncoderLayer(cfg, rotary=self.rotary, return_fc=self.return_fc), cfg)
+        return wrap(EncoderLayer(cfg, position_method=self.position_method, return_fc=self.return_fc), cfg)
 
     def forward_scriptable(
         self,
@@ -52,7 +42,7 @@ class RotaryEncoder(TransformerEncoderBase):
         return_all_hiddens: bool = False,
         token_embeddings: Tensor | None = None,
     ) -> dict[str, Any]:
-        """Encode sentences; without a look at the tokens, for which the host would wait for a GPU.
+        """Encode sentences; fairseq's (0.12.2 and main) looks at the tokens, for which the host waits for a GPU.
 
         Args:
             src_tokens: (N, S).
@@ -111,8 +101,5 @@ class RotaryEncoder(TransformerEncoderBase):
     def upgrade_state_dict_named(self, state_dict: dict[str, Tensor], name: str) -> dict[str, Tensor]:
         """Load stock `transformer` checkpoints of both fairseqs: absolute positions and 0.12.2's copies are dropped."""
         drop_absolute_positions(state_dict, name)
-        # of all layers in the checkpoint, also those that --encoder-layers-to-keep prunes later
-        for key in [key for key in state_dict if key.startswith(f"{name}.layers.")]:
-            if key.rpartition(".")[2] in FAST_PATH_PARAMETERS:
-                del state_dict[key]
+        drop_copies(state_dict, name)
         return super().upgrade_state_dict_named(state_dict, name)

@@ -1,7 +1,4 @@
-"""Keys and values of the earlier steps of a beam search, in buffers that are not made anew in every step.
-
-Axes: B hypotheses, H heads, T tokens of this step, S of all steps, D head size.
-"""
+"""Keys and values of the earlier steps of a beam search, in buffers that are not made anew in every step."""
 
 import torch
 from torch import Tensor
@@ -9,7 +6,7 @@ from torch import Tensor
 _FIRST_CAPACITY = 32  # tokens
 
 
-class StepCache:
+class KVCache:
     """Grows by the tokens of each step; a new order of the hypotheses waits for the next step's one copy.
 
     Two pairs of buffers, (capacity, B, H * D) for keys and values each, take turns: what is reordered is copied from

@@ -1,7 +1,4 @@
-"""Label-smoothed cross entropy straight from features, without a tensor of all logits.
-
-Axes: N tokens, E model size, V vocabulary.
-"""
+"""Label-smoothed cross entropy straight from features, without a tensor of all logits."""
 
 from typing import Any, NamedTuple
 
@@ -10,11 +7,10 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from fairseq_rope.modules.cpu.linear import linear
+from fairseq_rope.modules.cpu.thresholds import MAX_GRADIENT_WORDS, MAX_LOGITS
 
-# logits that are there at once, in float32: 32 MB on the CPU, where glibc's heap takes them, 1 GiB on a GPU
-_LOGITS_AT_ONCE = {"cpu": 8_000_000, "cuda": 2**28}
-# words of the weight's gradient that one product adds to: on the CPU as many as its cache holds, elsewhere all
-_WORDS_AT_ONCE = {"cpu": 4096}
+# logits that are there at once, in float32: 1 GiB on a GPU
+_MAX_LOGITS = {"cpu": MAX_LOGITS, "cuda": 2**28}
 # what a half-precision gradient is multiplied by on its way through a product, lest small probabilities vanish
 _HALF_SCALE = 1024.0
 
@@ -63,7 +59,7 @@ class _ProjectedLoss(torch.autograd.Function):
         grad_weight = torch.zeros_like(weight, dtype=wide) if needs_weight else None
         losses, nll = (features.new_empty(features.size(0), dtype=wide) for _ in range(2))
         correct = torch.empty_like(target, dtype=torch.bool)
-        part = max(1, _LOGITS_AT_ONCE.get(features.device.type, 2**26) // weight.size(0))
+        part = max(1, _MAX_LOGITS.get(features.device.type, 2**26) // weight.size(0))
         for start in range(0, features.size(0), part):
             rows = slice(start, start + part)
             wanted = target[rows, None]
@@ -110,7 +106,7 @@ class _ProjectedLoss(torch.autograd.Function):
 
 def _add_products(total: Tensor, grad: Tensor, x: Tensor, *, factor: float) -> None:
     """Add `factor` grad^T x to `total`: (n, V), (n, E) -> (V, E)."""
-    at_once = _WORDS_AT_ONCE.get(grad.device.type, grad.size(1))
+    at_once = MAX_GRADIENT_WORDS if grad.device.type == "cpu" else grad.size(1)
     for start in range(0, grad.size(1), at_once):
         words = slice(start, start + at_once)
         total[words].add_(linear(grad[:, words].T, x.T, None), alpha=factor)

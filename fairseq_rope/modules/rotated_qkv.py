@@ -1,7 +1,4 @@
-"""Rotated queries and keys, and values, in the memory of their one projection.
-
-Axes: B batch, H heads, T length, D head size.
-"""
+"""Queries and keys with their positions, and values, in the memory of their one projection."""
 
 from typing import Any
 
@@ -9,52 +6,56 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from fairseq_rope.modules.positions.rotary import RotaryEmbedding
+from fairseq_rope.modules.positions.base import PositionMethod
 
 
-def split(projected: Tensor, rotary: RotaryEmbedding, *, offset: int = 0) -> tuple[Tensor, Tensor, Tensor]:
-    """Split a projection into rotated queries, rotated keys, and values.
-
-    Rotated where they lie, with no copy to keep for the backward pass, which rotates the gradients back on their way
-    into one tensor.
+def rotate_qkv_(
+    projected: Tensor, method: PositionMethod, *, offset: int = 0, positions: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Rotate queries and keys where they lie, with no copy to keep for the backward pass.
 
     Args:
-        projected: (T, B, 3, H, D), which nothing else may read: it's overwritten.
-        rotary: what rotates.
+        projected: (T, B, 3, H, D), which nothing else may read: it is overwritten.
+        method: what rotates.
         offset: position of the first token.
+        positions: (B, T), in place of `offset`.
 
     Returns: queries, keys and values, (B, H, T, D) each.
     """
     # in a search, where autograd is off, its bookkeeping would take as long as the rotation
-    q, k, v = (_Split.apply if torch.is_grad_enabled() else _split)(projected, rotary, offset)
+    rotate_ = _RotateQKV.apply if torch.is_grad_enabled() else _rotate_qkv_
+    q, k, v = rotate_(projected, method, offset, positions)
     return q, k, v
 
 
-def _split(projected: Tensor, rotary: RotaryEmbedding, offset: int) -> tuple[Tensor, ...]:
-    parts = _parts(projected)
-    both = parts[:2]
-    rotary.rotate(both, offset=offset, out=both)
+def _rotate_qkv_(
+    projected: Tensor, method: PositionMethod, offset: int, positions: Tensor | None
+) -> tuple[Tensor, ...]:
+    parts = _as_qkv(projected)
+    method.rotate_(parts[:2], offset=offset, positions=positions)
     return parts.unbind()
 
 
-class _Split(torch.autograd.Function):
+class _RotateQKV(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, projected: Tensor, rotary: RotaryEmbedding, offset: int) -> tuple[Tensor, ...]:
-        ctx.rotary, ctx.offset = rotary, offset
-        return _split(projected.detach(), rotary, offset)
+    def forward(
+        ctx: Any, projected: Tensor, method: PositionMethod, offset: int, positions: Tensor | None
+    ) -> tuple[Tensor, ...]:
+        ctx.method, ctx.where = method, {"offset": offset, "positions": positions}
+        return _rotate_qkv_(projected.detach(), method, offset, positions)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         batch, heads, length, head_dim = grads[0].shape
         projected = grads[0].new_empty(length, batch, 3, heads, head_dim)
-        q, k, v = _parts(projected)
-        for grad, out in zip(grads[:2], (q, k), strict=True):
-            ctx.rotary.rotate(grad, offset=ctx.offset, back=True, out=out)
-        v.copy_(grads[2])
-        return projected, None, None
+        parts = _as_qkv(projected)
+        for part, grad in zip(parts, grads, strict=True):
+            part.copy_(grad)
+        ctx.method.rotate_(parts[:2], **ctx.where, transpose=True)
+        return projected, None, None, None
 
 
-def _parts(projected: Tensor) -> Tensor:
+def _as_qkv(projected: Tensor) -> Tensor:
     # (T, B, 3, H, D) -> (3, B, H, T, D)
     return projected.permute(2, 1, 3, 0, 4)

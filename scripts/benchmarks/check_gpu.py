@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from benchmarks.rotation import standing_still
-from fairseq_rope.modules.positions.rotary import LAYOUTS, rotary_embedding
+from fairseq_rope.models._options import rotary_embedding
+from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope_data.errors import UserError, run
 from tests.reference import ReferenceTransformer, rotation_matrix
 

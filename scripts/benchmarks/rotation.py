@@ -6,18 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from torch import Tensor
-
 from benchmarks import setup, train
 from benchmarks.spec import Repetition, Spec, total
-from fairseq_rope.modules.positions.rotary import RotaryEmbedding
-
-
-class _Still(RotaryEmbedding):
-    """Passes queries and keys as they are."""
-
-    def rotate(self, x: Tensor, *, out: Tensor, **_: Any) -> Tensor:
-        return out if out is x else out.copy_(x)
+from fairseq_rope.modules.positions.base import PositionMethod
 
 
 def measurement(spec: Spec) -> Callable[[], Repetition]:
@@ -49,15 +40,14 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
 @contextlib.contextmanager
 def standing_still(model: Any) -> Iterator[None]:
     """Take the rotation out of a model while the block runs."""
-    found = {id(module.rotary): module.rotary for module in model.modules() if hasattr(module, "rotary")}
-    kinds = {key: type(rotary) for key, rotary in found.items()}
-    for rotary in found.values():
-        rotary.__class__ = _Still
+    found = [(module, module.position_method) for module in model.modules() if hasattr(module, "position_method")]
+    for module, _ in found:
+        module.position_method = PositionMethod()
     try:
         yield
     finally:
-        for key, rotary in found.items():
-            rotary.__class__ = kinds[key]
+        for module, method in found:
+            module.position_method = method
 
 
 def _require_effect(trainer: Any, group: train.Group) -> None:

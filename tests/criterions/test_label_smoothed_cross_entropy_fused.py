@@ -7,9 +7,9 @@ from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEn
 from fairseq.distributed import FullyShardedDataParallel
 from fairseq.modules.quantization import scalar
 
-from fairseq_rope.criterions import projected_loss
 from fairseq_rope.criterions.label_smoothed_cross_entropy_fused import FusedLabelSmoothedCrossEntropyCriterion
-from fairseq_rope.modules import linear
+from fairseq_rope.modules import projected_loss
+from fairseq_rope.modules.cpu import linear
 from tests.support.small import TASK, near, sample, small
 
 TOLERANCE = {"loss": 1e-4, "gradient": 1e-5, torch.bfloat16: 0.03, torch.float16: 4e-3}
@@ -40,10 +40,10 @@ def step(criterion_class, model, **settings):
 
 @pytest.fixture(autouse=True)
 def as_of_large_models(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(linear, "_WORTH_CALLING", 1)
+    monkeypatch.setattr(linear, "MIN_ONEDNN_PRODUCTS", 1)
     # three tokens at a time, and their gradient seven words at a time, so that parts divide neither
-    monkeypatch.setitem(projected_loss._LOGITS_AT_ONCE, "cpu", 300)
-    monkeypatch.setitem(projected_loss._WORDS_AT_ONCE, "cpu", 7)
+    monkeypatch.setitem(projected_loss._MAX_LOGITS, "cpu", 300)
+    monkeypatch.setattr(projected_loss, "MAX_GRADIENT_WORDS", 7)
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)

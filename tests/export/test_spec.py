@@ -10,7 +10,7 @@ from fairseq.models import ARCH_MODEL_REGISTRY
 
 from fairseq_rope import TransformerRopeModel
 from fairseq_rope.inference.translator import Translator
-from fairseq_rope.modules.positions.rotary import LAYOUTS
+from fairseq_rope.modules.positions.layouts import LAYOUTS
 from tests.support.ctranslate2_runtime import (
     TOLERANCE,
     fairseq_scores,

@@ -61,6 +61,6 @@ def test_a_weight_that_has_no_place_is_refused_by_name() -> None:
 
 def test_other_frequencies_are_refused() -> None:
     model = small()
-    model.encoder.rotary.theta = model.encoder.rotary.theta / 2
+    model.encoder.position_method.theta = model.encoder.position_method.theta / 2
     with pytest.raises(UserError, match="its frequencies are not those of --rope-base alone"):
         refuse_inexpressible(model)

@@ -61,7 +61,7 @@ def test_the_tiny_arch_is_wu_et_als():
 def test_an_arch_keeps_what_the_user_sets():
     model = build_model("transformer_rope_tiny", encoder_layers=1, rope_layout="half", encoder_embed_dim=16)
     assert len(model.encoder.layers) == 1
-    assert model.encoder.rotary.rotary_dim == 4
+    assert model.encoder.position_method.rotary_dim == 4
 
 
 @pytest.mark.parametrize("options", [{}, PRE_NORM], ids=["post-norm", "pre-norm"])
@@ -126,9 +126,9 @@ def test_a_loaded_model_generates_as_the_model_in_training(options):
 def test_a_cast_and_back_moves_the_outputs_by_rounding_only(cast):
     model = small()
     before = logits(model)
-    theta = model.encoder.rotary.theta.clone()
+    theta = model.encoder.position_method.theta.clone()
     near(logits(getattr(model, cast)().float()), before, TOLERANCE["half"])
-    assert torch.equal(model.encoder.rotary.theta, theta)
+    assert torch.equal(model.encoder.position_method.theta, theta)
 
 
 def test_an_adaptive_softmax_with_shared_embeddings_loads_what_it_saved():

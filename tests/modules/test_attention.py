@@ -8,10 +8,11 @@ import torch
 from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
-from fairseq_rope.modules import scores
-from fairseq_rope.modules.attention import RotaryMultiheadAttention
-from fairseq_rope.modules.layers import use_own_parts
-from fairseq_rope.modules.positions.rotary import RotaryEmbedding, rotary_embedding
+from fairseq_rope.models._options import rotary_embedding
+from fairseq_rope.modules import attention_core
+from fairseq_rope.modules.attention import SelfAttention
+from fairseq_rope.modules.cpu import accelerate
+from fairseq_rope.modules.positions.base import PositionMethod
 from tests.support.models import SMALL, build_model
 
 T, B, H, D = 7, 4, 3, 6
@@ -33,14 +34,10 @@ MASKS = {
 MASK = pytest.mark.parametrize("masks", MASKS.values(), ids=MASKS)
 
 
-def no_rotation(rotary_dim: int) -> Tensor:
-    return torch.zeros(rotary_dim // 2)
-
-
-def make(rotary: RotaryEmbedding | None = None, **options: float) -> RotaryMultiheadAttention:
+def make(position_method: PositionMethod | None = None, **options: float) -> SelfAttention:
     torch.manual_seed(1)
-    rotary = rotary or rotary_embedding(D, base=100.0, fraction=1.0, layout="interleaved")
-    attention = RotaryMultiheadAttention(E, H, rotary=rotary, **options).eval()
+    method = position_method or rotary_embedding(D, base=100.0, fraction=1.0, layout="interleaved")
+    attention = SelfAttention(E, H, position_method=method, **options).eval()
     for parameter in attention.parameters():  # biases start at 0, which would hide mistakes
         torch.nn.init.normal_(parameter, std=0.4)
     return attention
@@ -59,7 +56,7 @@ def near(actual: Tensor, expected: Tensor, tolerance: float | None = None) -> No
     torch.testing.assert_close(actual, expected, atol=tolerance, rtol=0)
 
 
-def in_steps(attention: RotaryMultiheadAttention, x: Tensor, sizes: list[int], padding: Tensor | None = None) -> Tensor:
+def in_steps(attention: SelfAttention, x: Tensor, sizes: list[int], padding: Tensor | None = None) -> Tensor:
     """Attend causally in chunks of `sizes` tokens; chunks without padding pass no mask, as fairseq does."""
     state, outputs, start = {}, [], 0
     for size in sizes:
@@ -78,8 +75,8 @@ def gradients(attention: MultiheadAttention, x: Tensor, **options) -> list[Tenso
 
 
 @MASK
-def test_without_rotation_it_is_fairseqs_attention(masks):
-    ours = make(RotaryEmbedding(D, frequencies=no_rotation))
+def test_without_positions_it_is_fairseqs_attention(masks):
+    ours = make(PositionMethod())
     stock = MultiheadAttention(E, H, self_attention=True).eval()
     stock.load_state_dict(ours.state_dict(), strict=True)
     x = inputs()
@@ -93,8 +90,8 @@ def test_without_rotation_it_is_fairseqs_attention(masks):
 
 
 @pytest.mark.parametrize("padded", [False, True], ids=["no padding", "padding"])
-def test_without_rotation_steps_and_head_weights_are_fairseqs(padded):
-    ours = make(RotaryEmbedding(D, frequencies=no_rotation))
+def test_without_positions_steps_and_head_weights_are_fairseqs(padded):
+    ours = make(PositionMethod())
     stock = MultiheadAttention(E, H, self_attention=True).eval()
     stock.load_state_dict(ours.state_dict(), strict=True)
     states = {}, {}
@@ -148,7 +145,7 @@ def test_the_batch_can_be_reordered_between_steps(order, padding):
 
 def test_one_product_for_queries_keys_and_values_equals_three():
     attention, x, calls = make().double(), inputs(torch.float64), []
-    use_own_parts(attention, "MultiheadAttention")
+    accelerate(attention)
     attention.q_proj.register_forward_hook(lambda *_: calls.append(1))
     many = x.repeat(1, 20, 1)  # enough tokens to join the weights
     near(attend(attention, many)[0], attend(attention, x)[0].repeat(1, 20, 1))
@@ -164,7 +161,7 @@ def test_a_step_of_a_large_search_attends_without_the_fused_kernel_as_with_it(ma
     attention, x = make(), inputs().repeat(1, 20, 1)
     masks = {name: mask.repeat(20, 1) if name == "key_padding_mask" else mask for name, mask in masks.items()}
     fused = attend(attention, x, need_weights=False, **masks)[0]
-    monkeypatch.setattr(scores.F, "scaled_dot_product_attention", lambda *_, **__: pytest.fail("called"))
+    monkeypatch.setattr(attention_core.F, "scaled_dot_product_attention", lambda *_, **__: pytest.fail("called"))
     with torch.no_grad():
         step, weights = attend(attention, x, need_weights=False, **masks)
     near(step, fused)
@@ -240,7 +237,7 @@ def test_copies_attend_as_the_original(clone):
     assert torch.equal(attend(clone(attention), x)[0], before)
 
 
-def test_the_layers_of_a_stack_share_one_embedding():
+def test_the_layers_of_a_stack_share_one_position_method():
     model = build_model("transformer_rope", **SMALL)
     for stack in (model.encoder, model.decoder, copy.deepcopy(model.encoder)):
-        assert {id(layer.self_attn.rotary) for layer in stack.layers} == {id(stack.rotary)}
+        assert {id(layer.self_attn.position_method) for layer in stack.layers} == {id(stack.position_method)}

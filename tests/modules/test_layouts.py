@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from fairseq_rope.modules.positions.layouts import pair_order
-from fairseq_rope.modules.positions.rotary import LAYOUTS, rotary_embedding
+from fairseq_rope.models._options import rotary_embedding
+from fairseq_rope.modules.positions.layouts import LAYOUTS, pair_order
 
 
 @pytest.mark.parametrize("fraction", [1.0, 0.5, 0.25])

@@ -1,10 +1,13 @@
 """The linear layer through oneDNN: nn.Linear's numbers, gradients and types."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
-from torch import nn
+import torch.nn.functional as F
+from torch import Tensor, nn
 
-from fairseq_rope.modules import linear as module
+from fairseq_rope.modules.cpu import linear as module
 from fairseq_rope.modules.cpu.linear import Linear, linear
 
 SHAPES = {"matrix": (7, 12), "batch": (3, 5, 12), "one row": (1, 12), "vector": (12,), "no rows": (0, 12)}
@@ -14,7 +17,7 @@ NEAR = dict(atol=2e-5, rtol=1e-5)
 
 @pytest.fixture(autouse=True)
 def every_product_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_WORTH_CALLING", 1)
+    monkeypatch.setattr(module, "MIN_ONEDNN_PRODUCTS", 1)
 
 
 def twins(bias: bool = True) -> tuple[Linear, nn.Linear]:
@@ -40,9 +43,9 @@ def test_output_and_gradients_are_those_of_torchs_linear(shape: tuple[int, ...],
 
 
 def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
-    calls, product = [], module._linear
-    assert product is not None  # or the torch that constraints.txt pins has no oneDNN
-    monkeypatch.setattr(module, "_linear", lambda *arguments: calls.append(1) or product(*arguments))
+    assert module._IS_USABLE  # with the torch that constraints.txt pins
+    calls, product = [], module._onednn
+    monkeypatch.setattr(module, "_onednn", lambda *arguments: calls.append(1) or product(*arguments))
     x = torch.randn(7, 12, requires_grad=True)
     twins()[0](x).sum().backward()
     assert len(calls) == 3  # one forward, two backward
@@ -54,10 +57,10 @@ def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("transposed", [False, True], ids=["rows", "columns"])
 def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPatch, transposed: bool):
     # it would take them, for a loop that is a thousand times slower
-    product = module._linear
+    product = module._onednn
     monkeypatch.setattr(
         module,
-        "_linear",
+        "_onednn",
         lambda x, weight, *rest: (
             product(x, weight, *rest)
             if weight.is_contiguous() or weight.T.is_contiguous()
@@ -77,16 +80,34 @@ def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPa
 
 
 def test_small_products_are_torchs(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "_WORTH_CALLING", 7 * 12 * 20)
-    monkeypatch.setattr(module, "_linear", lambda *_: pytest.fail("called"))
+    monkeypatch.setattr(module, "MIN_ONEDNN_PRODUCTS", 7 * 12 * 20)
+    monkeypatch.setattr(module, "_onednn", lambda *_: pytest.fail("called"))
     ours, stock = twins()
     x = torch.randn(6, 12)
     assert torch.equal(ours(x), stock(x))
 
 
+def other_signature(x: Tensor, weight: Tensor) -> Tensor:
+    return F.linear(x, weight)
+
+
+def wrong_numbers(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    return F.linear(x, weight, bias) * 1.001
+
+
+def without_bias(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    return F.linear(x, weight)
+
+
+@pytest.mark.parametrize("product", [other_signature, wrong_numbers, without_bias])
+def test_a_product_that_another_torch_has_changed_is_not_used(product: Callable[..., Tensor]):
+    assert module.is_usable() and module.is_usable(F.linear) and not module.is_usable(product)
+
+
 def test_a_torch_without_the_product_is_served(monkeypatch: pytest.MonkeyPatch):
     ours, stock = twins()
-    monkeypatch.setattr(module, "_linear", None)
+    monkeypatch.setattr(module, "_IS_USABLE", False)
+    monkeypatch.setattr(module, "_onednn", lambda *_: pytest.fail("called"))
     x = torch.randn(7, 12)
     assert torch.equal(ours(x), stock(x))
 

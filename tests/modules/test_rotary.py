@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from fairseq_rope.modules.positions.rotary import LAYOUTS, RotaryEmbedding, power_frequencies, rotary_embedding
+from fairseq_rope.models._options import rotary_embedding
+from fairseq_rope.modules.positions.frequencies import Frequencies, inverse_frequencies
+from fairseq_rope.modules.positions.layouts import LAYOUTS
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 from tests.reference import rotation_matrix
 
 B, H, T, D = 2, 3, 7, 10
@@ -135,7 +138,7 @@ def test_halves_equal_hugging_face_llama(oracle):
 @LAYOUT
 @DTYPE
 @pytest.mark.parametrize("fraction", [1.0, 0.6])
-def test_it_rotates_in_place_in_any_memory_and_back(layout, dtype, fraction):
+def test_in_place_it_is_the_same_in_any_memory_and_its_transpose_leads_back(layout, dtype, fraction):
     rotary, x = make(fraction=fraction, layout=layout), random(B, H, T, D, dtype=dtype)
     rotated = rotary.rotate(x, offset=11)
     memory = {
@@ -146,9 +149,37 @@ def test_it_rotates_in_place_in_any_memory_and_back(layout, dtype, fraction):
     }
     for name, y in memory.items():
         y.copy_(x)
-        assert rotary.rotate(y, offset=11, out=y) is y, name
-        near(y, rotated, TOLERANCE[dtype] / 10)
-        near(rotary.rotate(y, offset=11, back=True), x, TOLERANCE[dtype])
+        rotary.rotate_(y, offset=11)
+        torch.testing.assert_close(y, rotated, atol=TOLERANCE[dtype] / 10, rtol=0, msg=name)
+        rotary.rotate_(y, offset=11, transpose=True)
+        near(y, x, TOLERANCE[dtype])
+
+
+@LAYOUT
+@pytest.mark.parametrize("fraction", [1.0, 0.6])
+def test_the_rotation_can_be_differentiated(layout, fraction):
+    rotary, x = make(fraction=fraction, layout=layout), random(B, H, T, D, dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: rotary.rotate(x, offset=5), x)
+    assert torch.autograd.gradgradcheck(lambda x: rotary.rotate(x, offset=5).pow(3), x)
+
+
+@LAYOUT
+@DTYPE
+def test_explicit_positions_equal_the_matrix_at_each_of_them_and_whole_ones_the_offset(layout, dtype):
+    rotary, x = make(layout=layout), random(B, H, T, D, dtype=dtype)
+    positions = torch.tensor([[0.0, 2.5, 2.5, -3.25, 1000.125, 7.0, 1.0], [6, 5, 4, 3, 2, 1, 0]], dtype=torch.float64)
+    matrices = [
+        [rotation_matrix(p, D, base=10000.0, rotary_dim=D, layout=layout) for p in row] for row in positions.tolist()
+    ]
+    # (B, T, D, D) -> (B, 1, T, D, D)
+    expected = (torch.stack([torch.stack(row) for row in matrices])[:, None] @ x.double()[..., None])[..., 0]
+    near(rotary.rotate(x, positions=positions), expected, TOLERANCE[dtype])
+    in_place = torch.stack((x, x))
+    rotary.rotate_(in_place, positions=positions)
+    for actual in in_place:
+        near(actual, expected, TOLERANCE[dtype])
+    whole = torch.arange(11, 11 + T).expand(B, T)
+    near(rotary.rotate(x, positions=whole), rotary.rotate(x, offset=11), TOLERANCE[dtype] / 10)
 
 
 def test_the_table_grows_and_old_positions_stay():
@@ -170,12 +201,12 @@ def test_the_table_follows_the_device_there_and_back(device):
 
 
 def test_another_frequency_schedule_can_be_passed_in():
-    def stretched(rotary_dim: int) -> Tensor:
-        return power_frequencies(rotary_dim, base=10000.0) / 4
+    def stretched(rotary_dim: int) -> Frequencies:
+        return Frequencies(inverse_frequencies(rotary_dim, base=10000.0).theta / 4, magnitude=1.5)
 
     x = random(B, H, 1, D)
     slow = RotaryEmbedding(D, frequencies=stretched).rotate(x, offset=48)
-    near(slow, make().rotate(x, offset=12), TOLERANCE[torch.float32])
+    near(slow, 1.5 * make().rotate(x, offset=12), TOLERANCE[torch.float32])
 
 
 @pytest.mark.parametrize("cast", [nn.Module.half, nn.Module.bfloat16, lambda m: m.half().bfloat16().float()])
@@ -188,9 +219,9 @@ def test_angles_are_exact_at_4000_positions_whatever_the_model_is_cast_to(cast):
     rotary.rotate(random(B, H, T, 64, dtype=next(model.parameters()).dtype), offset=FAR)
     theta = torch.tensor([10000.0 ** (-2 * i / 64) for i in range(32)], dtype=torch.float64)
     angles = torch.arange(FAR, dtype=torch.float64)[:, None] * theta
-    turns = rotary.table(FAR, torch.device("cpu"))
-    near(turns.real, angles.cos(), ANGLES)
-    near(turns.imag, angles.sin(), ANGLES)
+    phasors = rotary.table(FAR, torch.device("cpu"))
+    near(phasors.real, angles.cos(), ANGLES)
+    near(phasors.imag, angles.sin(), ANGLES)
     assert not list(model.buffers())
     assert set(model.state_dict()) == {"weight", "bias"}
 
@@ -222,5 +253,5 @@ def test_a_bad_option_is_named_with_its_rule_and_value(options, message):
 @pytest.mark.parametrize("size", [-2, 0, 1, 5])
 def test_a_rotary_size_that_makes_no_pairs_is_refused(size):
     with pytest.raises(ValueError) as error:
-        RotaryEmbedding(size, frequencies=functools.partial(power_frequencies, base=10000.0))
+        RotaryEmbedding(size, frequencies=functools.partial(inverse_frequencies, base=10000.0))
     assert str(error.value) == f"the rotary size must be even and above 0, but is {size}"

@@ -4,8 +4,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from fairseq_rope.modules.positions.rotary import LAYOUTS, RotaryEmbedding, rotary_embedding
-from fairseq_rope.modules.rotated_qkv import split
+from fairseq_rope.models._options import rotary_embedding
+from fairseq_rope.modules.positions.base import PositionMethod
+from fairseq_rope.modules.positions.layouts import LAYOUTS
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
+from fairseq_rope.modules.rotated_qkv import rotate_qkv_
 
 T, B, H, D = 5, 2, 3, 10
 OFFSET = 900
@@ -29,7 +32,7 @@ def random(*shape: int, dtype: torch.dtype) -> Tensor:
 def test_queries_and_keys_are_rotated_and_values_are_not(layout: str, fraction: float, dtype: torch.dtype) -> None:
     rotary, projected = make(layout, fraction), random(T, B, 3, H, D, dtype=dtype)
     expected = projected.clone().permute(2, 1, 3, 0, 4)
-    q, k, v = split(projected, rotary, offset=OFFSET)
+    q, k, v = rotate_qkv_(projected, rotary, offset=OFFSET)
     for actual, part in zip((q, k), expected[:2], strict=True):
         torch.testing.assert_close(actual, rotary.rotate(part, offset=OFFSET), atol=TOLERANCE[dtype], rtol=0)
     assert torch.equal(v, expected[2])
@@ -40,7 +43,7 @@ def test_queries_and_keys_are_rotated_and_values_are_not(layout: str, fraction: 
 @DTYPE
 def test_all_three_lie_where_the_projection_lay(layout: str, fraction: float, dtype: torch.dtype) -> None:
     projected = random(T, B, 3, H, D, dtype=dtype).requires_grad_() * 1
-    for i, part in enumerate(split(projected, make(layout, fraction))):
+    for i, part in enumerate(rotate_qkv_(projected, make(layout, fraction))):
         assert part.data_ptr() == projected[0, 0, i].data_ptr() and part.requires_grad
 
 
@@ -49,7 +52,7 @@ def test_all_three_lie_where_the_projection_lay(layout: str, fraction: float, dt
 def test_the_gradient_is_right(layout: str, fraction: float) -> None:
     rotary = make(layout, fraction)
     x = random(T, B, 3, H, D, dtype=torch.float64).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: split(x * 1, rotary, offset=7), x)
+    assert torch.autograd.gradcheck(lambda x: rotate_qkv_(x * 1, rotary, offset=7), x)
 
 
 @LAYOUT
@@ -58,7 +61,7 @@ def test_in_low_precision_gradients_are_turned_back_in_float32(layout: str) -> N
     gradients = []
     for dtype in (torch.bfloat16, torch.float64):
         x = random(T, B, 3, H, D, dtype=torch.bfloat16).to(dtype).requires_grad_()
-        parts = torch.stack(split(x * 1, rotary, offset=OFFSET))
+        parts = torch.stack(rotate_qkv_(x * 1, rotary, offset=OFFSET))
         (parts * weight.permute(2, 1, 3, 0, 4)).sum().backward()
         gradients.append(x.grad.double())
     torch.testing.assert_close(*gradients, atol=TOLERANCE[torch.bfloat16], rtol=0)
@@ -69,5 +72,25 @@ def test_a_table_first_made_in_inference_mode_serves_autograd() -> None:
     with torch.inference_mode():
         rotary.rotate(random(B, H, T, D, dtype=torch.float32))
     x = random(T, B, 3, H, D, dtype=torch.float32).requires_grad_()
-    torch.stack(split(x * 1, rotary)).pow(2).sum().backward()
+    torch.stack(rotate_qkv_(x * 1, rotary)).pow(2).sum().backward()
     torch.testing.assert_close(x.grad, 2 * x.detach(), atol=1e-5, rtol=0)
+
+
+@LAYOUT
+def test_explicit_positions_have_a_right_gradient_too(layout: str) -> None:
+    rotary, positions = make(layout, 0.6), random(B, T, dtype=torch.float64) * 100
+    x = random(T, B, 3, H, D, dtype=torch.float64).requires_grad_()
+    q, k, v = rotate_qkv_(x * 1, rotary, positions=positions)
+    # (T, B, 3, H, D) -> (3, B, H, T, D)
+    expected = x.permute(2, 1, 3, 0, 4)
+    torch.testing.assert_close(q, rotary.rotate(expected[0], positions=positions))
+    torch.testing.assert_close(k, rotary.rotate(expected[1], positions=positions))
+    assert torch.equal(v, expected[2])
+    assert torch.autograd.gradcheck(lambda x: rotate_qkv_(x * 1, rotary, positions=positions), x)
+
+
+def test_without_positions_nothing_is_rotated() -> None:
+    x = random(T, B, 3, H, D, dtype=torch.float64).requires_grad_()
+    parts = torch.stack(rotate_qkv_(x * 1, PositionMethod(), offset=3))
+    assert torch.equal(parts, x.permute(2, 1, 3, 0, 4))
+    assert torch.autograd.gradcheck(lambda x: rotate_qkv_(x * 1, PositionMethod()), x)

@@ -63,7 +63,7 @@ def _options(model: TransformerRopeModel, stack: Any, layout: str) -> dict[str, 
         "no_final_norm": stack.layer_norm is None,
         "activation": ACTIVATIONS[model.cfg.activation_fn],
         "layernorm_embedding": stack.layernorm_embedding is not None,
-        "rotary_dim": stack.rotary.rotary_dim,
+        "rotary_dim": stack.position_method.rotary_dim,
         "rotary_interleave": layout == "interleaved",
         "rotary_base": model.cfg.rope_base,
     }
@@ -72,7 +72,8 @@ def _options(model: TransformerRopeModel, stack: Any, layout: str) -> dict[str, 
 def _row_order(model: TransformerRopeModel, stack: Any, layout: str) -> Tensor:
     """Give which row of `q_proj` and `k_proj` stands at each place in `layout`, (H x D,)."""
     attention = stack.layers[0].self_attn
-    within = pair_order(attention.head_dim, stack.rotary.rotary_dim, source=model.cfg.rope_layout, target=layout)
+    rotary = stack.position_method
+    within = pair_order(attention.head_dim, rotary.rotary_dim, source=rotary.layout, target=layout)
     # (H, 1) + (D,) -> (H, D) -> (H x D,)
     return (torch.arange(attention.num_heads)[:, None] * attention.head_dim + within).flatten()
 

@@ -8,7 +8,7 @@ import torch
 
 from fairseq_rope.export.ctranslate2.spec import ACTIVATIONS
 from fairseq_rope.models.translation import TransformerRopeModel
-from fairseq_rope.modules.positions.rotary import power_frequencies
+from fairseq_rope.modules.positions.frequencies import inverse_frequencies
 from fairseq_rope_data.errors import UserError
 
 # option of fairseq's transformer -> why the runtime cannot do it
@@ -43,7 +43,7 @@ def refuse_inexpressible(model: TransformerRopeModel) -> None:
     for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not stack.layers:
             raise _refusal(f"{side}_layers 0", "it needs one")
-        _refuse_frequencies(stack.rotary, model.cfg.rope_base)
+        _refuse_frequencies(stack.position_method, model.cfg.rope_base)
     unknown = [name for name in model.state_dict() if not _WEIGHT.fullmatch(name)]
     if unknown:
         raise UserError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
@@ -55,7 +55,8 @@ def _refuse_frequencies(rotary: Any, base: float) -> None:
         stored = np.float32(base)
     if not 0 < stored < np.inf:
         raise _refusal(f"rope_base {base}", "it keeps the base in float32")
-    if not torch.equal(rotary.theta, power_frequencies(rotary.rotary_dim, base=base)):
+    expected = inverse_frequencies(rotary.rotary_dim, base=base)
+    if not torch.equal(rotary.theta, expected.theta) or rotary.magnitude != expected.magnitude:
         raise UserError(
             "the model cannot be exported to CTranslate2: its frequencies are not those of --rope-base alone"
         )

@@ -7,7 +7,7 @@ from fairseq.modules import FairseqDropout
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-_LEVELS = 1 << 16  # of the 16 random bits that an element is kept or dropped by
+_LEVELS = 1 << 16  # values of a 16-bit random number; one is drawn for each element
 _ROUNDING = 1e-3  # of the rate at which elements are dropped or kept, whichever is rarer
 
 

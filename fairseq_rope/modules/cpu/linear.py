@@ -5,6 +5,7 @@ torch calls MKL for them, which on AMD's processors runs at less than half of wh
 on processors with AMX. Here it is these layers alone, in full float32 unless that setting says otherwise.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -12,11 +13,27 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-# private to torch, which uses it in compiled models: without it, or without oneDNN, all is as in nn.Linear
-_linear: Any = getattr(torch.ops.mkldnn, "_linear_pointwise", None) if torch.backends.mkldnn.is_available() else None
+from fairseq_rope.modules.cpu.thresholds import MIN_ONEDNN_PRODUCTS
 
-# multiplications from which oneDNN's faster product makes up for its slower call
-_WORTH_CALLING = 2**20
+
+def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    # private to torch, which uses it in compiled models; the last three: no function fused behind the product
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return product
+
+
+def is_usable(product: Callable[[Tensor, Tensor, Tensor | None], Tensor] = _onednn) -> bool:
+    """Return whether oneDNN's product is there, takes these arguments and gives `F.linear`'s numbers."""
+    x, weight, bias = torch.arange(12.0).view(4, 3), torch.arange(6.0).view(2, 3), torch.arange(2.0)
+    try:
+        return torch.backends.mkldnn.is_available() and all(
+            torch.allclose(product(x, weight, b), F.linear(x, weight, b)) for b in (bias, None)
+        )
+    except Exception:  # another version of torch: all is as in nn.Linear
+        return False
+
+
+_IS_USABLE = is_usable()
 
 
 class Linear(nn.Linear):
@@ -28,7 +45,7 @@ class Linear(nn.Linear):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Give x W^T + b as `F.linear` does.
+    """Return x W^T + b as `F.linear` does.
 
     Args:
         x: (..., in).
@@ -37,7 +54,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
     Returns: (..., out).
     """
-    if _linear is None or not _is_for_onednn(x, weight):
+    if not _is_for_onednn(x, weight):
         return F.linear(x, weight, bias)
     if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
         return _Linear.apply(x, weight, bias)
@@ -45,15 +62,17 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _is_for_onednn(x: Tensor, weight: Tensor) -> bool:
+    if not _IS_USABLE:
+        return False
     is_float32 = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
-    is_large = x.dim() > 1 and x.numel() * weight.size(0) >= _WORTH_CALLING
+    is_large = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
     return is_float32 and is_large and bool(torch.backends.mkldnn.enabled) and not torch.is_autocast_enabled("cpu")
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     # for rows or columns with gaps between them oneDNN has a reference loop only, a thousand times slower
     weight = weight if weight.is_contiguous() or weight.T.is_contiguous() else weight.contiguous()
-    return _linear(x, weight, bias, "none", [], "")  # the last three: no function fused behind it
+    return _onednn(x, weight, bias)
 
 
 class _Linear(torch.autograd.Function):

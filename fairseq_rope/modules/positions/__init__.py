@@ -1,1 +1,1 @@
-"""How self-attention knows of positions."""
+"""Position methods: what self-attention asks about positions, a file for each method."""

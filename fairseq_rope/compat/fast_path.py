@@ -1,0 +1,35 @@
+"""fairseq 0.12.2's encoder layer: a fused kernel that works on copies of the weights.
+
+Symptom: in evaluation, after a checkpoint was loaded, the layer never calls `self_attn`, so that another attention is
+ignored; and the copies are parameters without a gradient, which stop default DDP. fairseq 0.12.2 alone (main reports
+this version too, and has no such path); can go with Python 3.10.
+"""
+
+from torch import Tensor, nn
+
+_COPIES = (
+    *("in_proj_weight", "in_proj_bias", "out_proj_weight", "out_proj_bias"),
+    *("fc1_weight", "fc1_bias", "fc2_weight", "fc2_bias"),
+)
+
+
+class NoFastPath(nn.Module):
+    """To be named before fairseq's encoder layer among a class's bases."""
+
+    def drop_fast_path(self) -> None:
+        """Switch the path off and remove the copies; called once, at the end of the layer's construction."""
+        self.can_use_fastpath = False
+        for name in _COPIES:
+            if name in self._parameters:
+                delattr(self, name)
+
+    def _load_from_state_dict(self, *args: object) -> None:
+        # fairseq 0.12.2 overrides this to fill the copies
+        nn.Module._load_from_state_dict(self, *args)
+
+
+def drop_copies(state_dict: dict[str, Tensor], name: str) -> None:
+    """Take the copies out of a checkpoint's layers under `name`, those that --encoder-layers-to-keep prunes too."""
+    for key in [key for key in state_dict if key.startswith(f"{name}.layers.")]:
+        if key.rpartition(".")[2] in _COPIES:
+            del state_dict[key]

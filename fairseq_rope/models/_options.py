@@ -1,0 +1,107 @@
+"""Options of rotation, for every model that rotates: `--rope-*`, their defaults, and what cannot go with them."""
+
+import functools
+import math
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from fairseq_rope.modules.positions.frequencies import inverse_frequencies
+from fairseq_rope.modules.positions.layouts import LAYOUTS
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
+
+# option of fairseq's transformer -> why rotation cannot go with it
+_REFUSED = {
+    "encoder_learned_pos": "positions are rotations",
+    "decoder_learned_pos": "positions are rotations",
+    "cross_self_attention": "it mixes two sequences' positions in one attention",
+    "encoder_xformers_att_config": "xFormers' attention does not rotate",
+    "decoder_xformers_att_config": "xFormers' attention does not rotate",
+}
+# options of fairseq's transformer that are probabilities
+_PROBABILITIES = (
+    *("dropout", "attention_dropout", "activation_dropout", "relu_dropout", "adaptive_softmax_dropout"),
+    *("encoder_layerdrop", "decoder_layerdrop", "quant_noise_pq", "quant_noise_scalar"),
+)
+
+
+def add_rope_options(parser: ArgumentParser) -> None:
+    """Add `--rope-base`, `--rope-fraction` and `--rope-layout`."""
+    parser.add_argument("--rope-base", type=float, metavar="B", help="base of the rotary frequencies")
+    parser.add_argument(
+        "--rope-fraction", type=float, metavar="F", help="share of each head's dimensions that rotates, in (0, 1]"
+    )
+    parser.add_argument(
+        "--rope-layout",
+        metavar="L",
+        help=f"which dimensions form a pair: {', '.join(LAYOUTS)} (neighbors, or the halves of a head)",
+    )
+
+
+def set_rope_defaults(args: Namespace) -> None:
+    """Set RoFormer's rotation where nothing else is asked for, and no other positions."""
+    args.rope_base = getattr(args, "rope_base", 10000.0)
+    args.rope_fraction = getattr(args, "rope_fraction", 1.0)
+    args.rope_layout = getattr(args, "rope_layout", "interleaved")
+    args.no_token_positional_embeddings = True
+
+
+def check_options(args: Namespace, *, model: str) -> None:
+    """Check the options of fairseq's transformer.
+
+    Raises:
+        ValueError: one cannot go with rotation in `model`, or is no probability; the text names it.
+    """
+    for option, reason in _REFUSED.items():
+        if getattr(args, option, None):
+            raise ValueError(f"--{option.replace('_', '-')} cannot be used with {model}: {reason}")
+    for option in _PROBABILITIES:
+        value = getattr(args, option, None) or 0.0
+        if not (isinstance(value, int | float) and 0 <= value <= 1):
+            raise ValueError(f"--{option.replace('_', '-')} must be in [0, 1], but is {value!r}")
+
+
+def stack_rotary_embedding(cfg: Any, stack: Any, *, side: str) -> RotaryEmbedding:
+    """Build the embedding of a stack.
+
+    Args:
+        cfg: the model's configuration.
+        stack: its part for this stack.
+        side: encoder or decoder, for errors.
+
+    Raises:
+        ValueError: heads don't divide the model size, or see `rotary_embedding`.
+    """
+    if stack.attention_heads < 1 or stack.embed_dim % stack.attention_heads:
+        raise ValueError(
+            f"--{side}-embed-dim must be a multiple of --{side}-attention-heads, "
+            f"but is {stack.embed_dim} with {stack.attention_heads}"
+        )
+    head_dim = stack.embed_dim // stack.attention_heads
+    return rotary_embedding(head_dim, base=cfg.rope_base, fraction=cfg.rope_fraction, layout=cfg.rope_layout)
+
+
+def rotary_embedding(head_dim: int, *, base: float, fraction: float, layout: str) -> RotaryEmbedding:
+    """Build what `--rope-base`, `--rope-fraction` and `--rope-layout` describe for heads of `head_dim` dimensions.
+
+    Raises:
+        ValueError: an option breaks its rule; the text names the option, the rule and the value.
+    """
+    if not 0 < base < math.inf:
+        raise ValueError(f"--rope-base must be above 0 and finite, but is {base}")
+    if layout not in LAYOUTS:
+        raise ValueError(f"--rope-layout must be one of {', '.join(LAYOUTS)}, but is {layout!r}")
+    frequencies = functools.partial(inverse_frequencies, base=base)
+    return RotaryEmbedding(_rotary_dim(head_dim, fraction), frequencies=frequencies, layout=layout)
+
+
+def _rotary_dim(head_dim: int, fraction: float) -> int:
+    """Return how many of a head's dimensions rotate: `head_dim * fraction`, to the nearest integer."""
+    if not 0 < fraction <= 1:
+        raise ValueError(f"--rope-fraction must be in (0, 1], but is {fraction}")
+    rotary_dim = round(head_dim * fraction)
+    if rotary_dim % 2 or rotary_dim == 0:
+        raise ValueError(
+            f"--rope-fraction {fraction} of the head size {head_dim} gives a rotary size of {rotary_dim}, "
+            "which must be even and above 0, because dimensions rotate in pairs"
+        )
+    return rotary_dim

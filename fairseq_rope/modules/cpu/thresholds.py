@@ -1,0 +1,16 @@
+"""Sizes from which the faster ways of this package are faster on a CPU.
+
+All were chosen on two AMD EPYC (Zen 5) cores with torch 2.13.0 on 2026-11-21, by the command beside each.
+`python scripts/benchmark.py tricks` shows what each way is worth on another machine.
+"""
+
+# multiplications from which oneDNN's faster product makes up for its slower call
+MIN_ONEDNN_PRODUCTS = 2**20  # scripts/benchmark.py generate --sizes tiny
+# tokens from which one product for queries, keys and values is worth joining their weights
+MIN_TOKENS_TO_JOIN = 256  # scripts/benchmark.py train --sizes tiny iwslt
+# queries of a sentence up to which, and rows of scores from which, plain products beat the fused attention kernel
+MAX_STEP_QUERIES, MIN_STEP_ROWS = 8, 32  # scripts/benchmark.py generate --sizes tiny iwslt base
+# logits that are there at once, float32: 32 MB, which glibc's heap takes
+MAX_LOGITS = 8_000_000  # scripts/benchmark.py train --sizes base
+# words of the vocabulary in one product of the weight's gradient, which a cache of the processor holds
+MAX_GRADIENT_WORDS = 4096  # scripts/benchmark.py train --sizes base

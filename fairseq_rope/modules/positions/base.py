@@ -1,0 +1,40 @@
+"""What self-attention asks about positions."""
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+
+class PositionMethod:
+    """The answers of a model without positions (NoPE); a method overrides what it needs.
+
+    One object serves all layers of a stack. Attention, layers and stacks do not know which method they hold.
+
+    In all methods `offset` is the position of the first query token. `positions` (B, T), whole or real numbers, takes
+    its place where tokens do not stand side by side.
+    """
+
+    def rotate_(self, qk: Tensor, *, offset: int = 0, positions: Tensor | None = None, transpose: bool = False) -> None:
+        """Rotate queries and keys in place; autograd does not see it.
+
+        Args:
+            qk: (2, B, H, T, D), queries and keys, or their gradients.
+            offset: see the class.
+            positions: see the class.
+            transpose: apply the transposed map, as gradients need it.
+        """
+
+    def bias(self, q: Tensor, *, num_keys: int, offset: int = 0, positions: Tensor | None = None) -> Tensor | None:
+        """Return what is added to the scores, broadcastable to (B, H, T, S), or None.
+
+        Args:
+            q: (B, H, T, D), after `rotate_`.
+            num_keys: S; the keys stand at 0 .. S-1.
+            offset: see the class.
+            positions: see the class.
+        """
+        return None
+
+    def added_values(self, *, offset: int = 0, positions: Tensor | None = None) -> Callable[[Tensor], Tensor] | None:
+        """Return the map from probabilities (B, H, T, S) to what is added to the output (B, H, T, D), or None."""
+        return None
