@@ -1,1 +1,4 @@
-"""What a recipe left in its work folder, as statistics and tables."""
+"""The runs in a recipe's work folder as statistics, tables and curves.
+
+Imports `scoring` and `fairseq_rope_data`.
+"""

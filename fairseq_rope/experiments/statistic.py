@@ -1,4 +1,4 @@
-"""A figure of a run, such as a score, and how those of several runs read in one cell: mean ± standard deviation."""
+"""A statistic of a run, such as a score, and the text of one over several runs: mean ± standard deviation."""
 
 import statistics
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Figure:
+class Statistic:
     """Numbers that belong together, and how they read.
 
     Args:
@@ -20,17 +20,17 @@ class Figure:
     specs: tuple[str, ...] = (".2f",)
 
 
-def cell(figures: Sequence[Figure], *, runs: int) -> str:
-    """Write one figure of several runs as a text: mean ± sample standard deviation of each number that differs.
+def cell(each_run: Sequence[Statistic], *, runs: int) -> str:
+    """Return one statistic of several runs as text: mean ± sample standard deviation of each number that differs.
 
     Args:
-        figures: of those runs that have it; at least one, all of the same form.
-        runs: how many runs there are; where some have no such figure the text says so.
+        each_run: of those runs that have it; at least one, all of the same form.
+        runs: how many runs there are; where some lack the statistic the text says so.
     """
-    first = figures[0]
-    columns = zip(*(figure.values for figure in figures), strict=True)
+    first = each_run[0]
+    columns = zip(*(each.values for each in each_run), strict=True)
     text = first.form.format(*(_spread(column, spec) for column, spec in zip(columns, first.specs, strict=True)))
-    return text if len(figures) == runs else f"{text} ({len(figures)} of {runs})"
+    return text if len(each_run) == runs else f"{text} ({len(each_run)} of {runs})"
 
 
 def _spread(values: Sequence[float], spec: str) -> str:

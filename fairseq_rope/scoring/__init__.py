@@ -1,1 +1,4 @@
-"""BLEU and chrF with their signatures, bootstrap, and checks of what is scored."""
+"""Scores of translations with their signatures, paired bootstrap, and checks of the text that is scored.
+
+Imports `fairseq_rope_data` only.
+"""

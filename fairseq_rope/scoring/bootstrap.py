@@ -28,7 +28,7 @@ MAX_SAMPLES = 100_000  # all are drawn at once: more would fill the memory
 
 @dataclass(frozen=True)
 class Result:
-    """One system's score, and what resampling the test set says of it.
+    """One system's score, and its mean and spread over resampled test sets.
 
     Args:
         system: its name.
@@ -48,7 +48,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One metric's results, the baseline's first, and how they were made: with the samples and the seed."""
+    """One metric's results, the baseline's first, and its signature, with the number of samples and the seed."""
 
     metric: str
     results: list[Result]
@@ -68,14 +68,14 @@ def paired_bootstrap(
     The seed is sacreBLEU's, in the environment: SACREBLEU_SEED, 12345 if not set.
 
     Args:
-        systems: name -> detokenised hypotheses; two or more.
+        systems: name -> detokenized hypotheses; two or more.
         refs: as many raw references.
-        target_lang: chooses sacreBLEU's tokeniser, as in `sacre_bleu`.
+        target_lang: chooses sacreBLEU's tokenizer, as in `sacre_bleu`.
         lowercase: compare lower-cased text.
         samples: how often the test set is drawn anew.
 
     Raises:
-        UserError: SACREBLEU_SEED is no seed, or a tokeniser isn't installed.
+        UserError: SACREBLEU_SEED is no seed, or a tokenizer isn't installed.
     """
     seed = os.environ.get("SACREBLEU_SEED", "12345")
     if not re.fullmatch("[0-9]{1,18}|[Nn]one", seed):
@@ -86,8 +86,8 @@ def paired_bootstrap(
     if target_lang in LANGUAGES:
         split = {name: split_compounds(moses_tokens(hyps, target_lang)) for name, hyps in systems.items()}
         split_refs = split_compounds(moses_tokens(refs, target_lang))
-        done = _compare(split_bleu(lowercase=lowercase), split, split_refs, samples)
-        comparisons.append(Comparison(NAME, done.results, split_signature(done.signature, target_lang)))
+        compared = _compare(split_bleu(lowercase=lowercase), split, split_refs, samples)
+        comparisons.append(Comparison(NAME, compared.results, split_signature(compared.signature, target_lang)))
     return comparisons
 
 

@@ -7,16 +7,22 @@ from fairseq_rope.scoring.line_order import line_order
 from fairseq_rope.scoring.text import Text
 from fairseq_rope_data.errors import UserError
 
-# what --allow takes
-ALLOWED = ("empty", "marks", "order")
+# what --allow takes, and an earlier spelling
+ALLOWED = ("empty", "bpe-markers", "order")
+_ALIASES = {"marks": "bpe-markers"}
 # how the note begins on lines out of order that are too few to be refused
 ORDER_NOTE = "scored as they are"
 _LOG_LINE = re.compile(r"[STHDP]-\d+\t")
-_BPE_MARKS = ("@@", "\u2581")
+_BPE_MARKERS = ("@@", "\u2581")
 
 
-def same_length(hyps: Text, refs: Text, *, options: tuple[str, str]) -> None:
-    """Compare numbers of lines; the message names the first line that has no counterpart.
+def allowed(name: str) -> str:
+    """Return which of ALLOWED an option's text names; other text as it is, for argparse to refuse."""
+    return _ALIASES.get(name, name)
+
+
+def check_same_length(hyps: Text, refs: Text, *, options: tuple[str, str]) -> None:
+    """Check that there are as many lines; the message names the first line that has no counterpart.
 
     Args:
         hyps: what is scored.
@@ -30,12 +36,12 @@ def same_length(hyps: Text, refs: Text, *, options: tuple[str, str]) -> None:
         longer, shorter = sorted((refs, hyps), key=lambda text: len(text.lines), reverse=True)
         raise UserError(
             f"{options[1]} {refs.name} has {len(refs.lines)} lines, but {options[0]} {hyps.name} has "
-            f"{len(hyps.lines)}: {longer.place(len(shorter.lines))} is the first without a counterpart"
+            f"{len(hyps.lines)}: {longer.location(len(shorter.lines))} is the first without a counterpart"
         )
 
 
-def no_log_lines(text: Text) -> None:
-    """Refuse lines cut out of a log with their numbers, in the log's order.
+def check_no_log_lines(text: Text) -> None:
+    """Check that no line was cut out of a fairseq-generate log, whose order is another.
 
     Raises:
         UserError: a line begins as in `H-12<tab>`.
@@ -43,35 +49,37 @@ def no_log_lines(text: Text) -> None:
     for index, line in enumerate(text.lines):
         if match := _LOG_LINE.match(line):
             raise UserError(
-                f"{text.place(index)}: a line of a fairseq-generate log ({match[0].strip()}), whose lines stand in "
+                f"{text.location(index)}: a line of a fairseq-generate log ({match[0].strip()}), whose lines stand in "
                 "another order than the references: give the whole log with --log"
             )
 
 
 def check_empty(hyps: Text, refs: Text, *, allow: Sequence[str] = ()) -> list[str]:
-    """Refuse an empty hypothesis whose reference has words; return a note where that is allowed.
+    """Check that no hypothesis is empty whose reference has words; return a note where that is allowed.
 
     Raises:
         UserError: there is one, and "empty" is not in `allow`.
     """
     pairs = enumerate(zip(hyps.lines, refs.lines, strict=True))
-    found = [index for index, (hyp, ref) in pairs if ref.strip() and not hyp.strip()]
-    return _breach("empty", found, allow, hyps, lambda i: f"the hypothesis is empty, but {refs.place(i)} is not")
+    empty = [index for index, (hyp, ref) in pairs if ref.strip() and not hyp.strip()]
+    return _notes("empty", empty, allow, hyps, lambda i: f"the hypothesis is empty, but {refs.location(i)} is not")
 
 
-def check_marks(hyps: Text, refs: Text, *, allow: Sequence[str] = ()) -> list[str]:
-    """Refuse marks of BPE, `@@` or U+2581, in raw text whose reference lacks them; return a note where that is allowed.
+def check_bpe_markers(hyps: Text, refs: Text, *, allow: Sequence[str] = ()) -> list[str]:
+    """Check raw text for BPE markers, `@@` or U+2581, that its reference lacks; return a note where that is allowed.
 
     Raises:
-        UserError: there is one, and "marks" is not in `allow`.
+        UserError: there is one, and "bpe-markers" is not in `allow`.
     """
     pairs = list(enumerate(zip(hyps.lines, refs.lines, strict=True)))
-    found = {i: mark for mark in _BPE_MARKS for i, (hyp, ref) in pairs if mark in hyp and mark not in ref}
-    return _breach("marks", sorted(found), allow, hyps, lambda i: f"a mark of BPE, {found[i]}, is left in raw text")
+    markers = {i: mark for mark in _BPE_MARKERS for i, (hyp, ref) in pairs if mark in hyp and mark not in ref}
+    return _notes(
+        "bpe-markers", sorted(markers), allow, hyps, lambda i: f"a mark of BPE, {markers[i]}, is left in raw text"
+    )
 
 
 def check_order(hyps: Text, refs: Text, *, allow: Sequence[str] = ()) -> list[str]:
-    """Refuse lines in another order than their references, BPE joined in both; return a note where that is allowed.
+    """Check that lines stand in the order of their references, BPE joined in both; return a note where allowed.
 
     Lines out of order that are few, as two sentences that nearly paraphrase each other, are a note in any case.
 
@@ -79,24 +87,24 @@ def check_order(hyps: Text, refs: Text, *, allow: Sequence[str] = ()) -> list[st
         UserError: the order as a whole is broken (see `line_order`), and "order" is not in `allow`.
     """
     order = line_order(hyps.lines, refs.lines)
-    found = {line.hyp: line for line in order.misplaced}
+    misplaced = {line.hyp: line for line in order.misplaced}
 
     def explain(i: int) -> str:
-        shared, other = found[i].shared, refs.place(found[i].ref)
-        return f"out of order: it shares {shared} phrases with {other} alone, none with {refs.place(i)}"
+        shared, other = misplaced[i].shared, refs.location(misplaced[i].ref)
+        return f"out of order: it shares {shared} phrases with {other} alone, none with {refs.location(i)}"
 
-    if found and not order.broken:
-        first = min(found)
-        return [
-            f"{ORDER_NOTE}: {len(found)} of {len(hyps.lines)} lines, the first {hyps.place(first)}: {explain(first)}"
-        ]
-    return _breach("order", sorted(found), allow, hyps, explain)
+    if misplaced and not order.broken:
+        first = min(misplaced)
+        count = f"{len(misplaced)} of {len(hyps.lines)} lines"
+        return [f"{ORDER_NOTE}: {count}, the first {hyps.location(first)}: {explain(first)}"]
+    return _notes("order", sorted(misplaced), allow, hyps, explain)
 
 
-def _breach(kind: str, found: list[int], allow: Sequence[str], text: Text, explain: Callable[[int], str]) -> list[str]:
-    if not found:
+def _notes(kind: str, lines: list[int], allow: Sequence[str], text: Text, explain: Callable[[int], str]) -> list[str]:
+    """Return no note where there are no such lines, one where `kind` is allowed; raise otherwise."""
+    if not lines:
         return []
-    place, count = text.place(found[0]), f"{len(found)} of {len(text.lines)} lines"
+    where, count = text.location(lines[0]), f"{len(lines)} of {len(text.lines)} lines"
     if kind in allow:
-        return [f"--allow {kind}: {count}, the first {place}: {explain(found[0])}"]
-    raise UserError(f"{place}: {explain(found[0])} ({count}; --allow {kind} scores them as they are)")
+        return [f"--allow {kind}: {count}, the first {where}: {explain(lines[0])}"]
+    raise UserError(f"{where}: {explain(lines[0])} ({count}; --allow {kind} scores them as they are)")

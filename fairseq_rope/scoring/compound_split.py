@@ -21,7 +21,7 @@ _SPLIT_HYPHEN = re.compile(r"##AT##-##AT##|(?<!\S)@-@(?!\S)")
 
 
 def moses_tokens(lines: Sequence[str], target_lang: str) -> list[str]:
-    """Give the Moses tokens of raw text, spaces between them: no dash is split (no `-a`), nothing is escaped."""
+    """Return the Moses tokens of raw text, spaces between them: no dash is split (no `-a`), nothing is escaped."""
     moses = MosesTokenizer(lang=target_lang)
     return [moses.tokenize(line, aggressive_dash_splits=False, return_str=True, escape=False) for line in lines]
 
@@ -31,8 +31,8 @@ def split_compounds(tokens: Sequence[str]) -> list[str]:
     return [_HYPHEN.sub(rb"\1 ##AT##-##AT## \2", line.encode()).decode() for line in tokens]
 
 
-def refuse_split_hyphens(text: Text) -> None:
-    """Refuse text that is no raw text, because its hyphens are split already: to split twice inflates the score.
+def check_no_split_hyphens(text: Text) -> None:
+    """Check that hyphens are not split already, as in no raw text: to split twice inflates the score.
 
     Raises:
         UserError: a line holds a token `@-@` or `##AT##-##AT##`.
@@ -40,17 +40,17 @@ def refuse_split_hyphens(text: Text) -> None:
     for index, line in enumerate(text.lines):
         if match := _SPLIT_HYPHEN.search(line):
             raise UserError(
-                f"{text.place(index)}: hyphens are split already ({match[0]}): {NAME} needs detokenised text"
+                f"{text.location(index)}: hyphens are split already ({match[0]}): {NAME} needs detokenized text"
             )
 
 
 def split_bleu(*, lowercase: bool = False) -> BLEU:
-    """Give the metric for text that `split_compounds` made: tokens as they stand, no smoothing."""
+    """Return the metric for the tokens of `split_compounds`: compared as they stand, no smoothing."""
     return BLEU(tokenize="none", smooth_method="none", force=True, lowercase=lowercase)
 
 
 def split_signature(signature: str, target_lang: str) -> str:
-    """Tell in sacreBLEU's signature of `split_bleu` how the tokens were made."""
+    """Return the signature of `split_bleu`, completed by how the tokens were made."""
     tokens = f"tok:moses-{target_lang}-no_dash_splits-no_escape-compound_split"
     return f"{signature.replace('tok:none', tokens)}|sacremoses:{version('sacremoses')}"
 
@@ -58,11 +58,11 @@ def split_signature(signature: str, target_lang: str) -> str:
 def compound_split_bleu(
     hyps: Sequence[str], refs: Sequence[str], *, target_lang: str, lowercase: bool = False
 ) -> Score:
-    """Score detokenised text by its compound-split tokens, without smoothing; comparable with the papers' 27.3.
+    """Score detokenized text by its compound-split tokens, without smoothing; comparable with the papers' 27.3.
 
     Args:
-        hyps: detokenised sentences.
-        refs: as many detokenised references.
+        hyps: detokenized sentences.
+        refs: as many detokenized references.
         target_lang: whose rules Moses follows, such as de.
         lowercase: compare in lower case; tokens are made of the text as it stands.
 
@@ -70,7 +70,7 @@ def compound_split_bleu(
         UserError: hyphens are split already.
     """
     for name, lines in ("hypotheses", hyps), ("references", refs):
-        refuse_split_hyphens(Text(name, list(lines)))
+        check_no_split_hyphens(Text(name, list(lines)))
     tokens = moses_tokens(refs, target_lang)
     bleu = split_bleu(lowercase=lowercase)
     score = bleu.corpus_score(split_compounds(moses_tokens(hyps, target_lang)), [split_compounds(tokens)])

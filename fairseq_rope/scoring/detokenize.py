@@ -16,7 +16,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 
 def check_language(target_lang: str) -> None:
-    """Pass a language code, or none.
+    """Check a language code, which may be empty.
 
     Raises:
         UserError: it isn't of two or three small letters.
@@ -46,7 +46,7 @@ def join_bpe(lines: Sequence[str], kind: str) -> list[str]:
     return [remove_bpe(line, kind) for line in lines]
 
 
-def detokenise(lines: Sequence[str], target_lang: str) -> list[str]:
+def detokenize(lines: Sequence[str], target_lang: str) -> list[str]:
     """Join Moses tokens into text by the rules of `target_lang`, and undo Moses' escapes such as `&apos;`."""
     moses = MosesDetokenizer(lang=target_lang)
     return [moses.detokenize(line.split()) for line in lines]

@@ -1,39 +1,39 @@
-"""The texts of one translation: as given, as words, as raw text; and the checks that they can be that."""
+"""An evaluation: hypotheses and references as given, as words, as raw text, and checks that they can be that."""
 
 import dataclasses
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fairseq_rope.scoring.checks import check_empty, check_marks, check_order
-from fairseq_rope.scoring.compound_split import LANGUAGES, refuse_split_hyphens
-from fairseq_rope.scoring.detokenize import bpe_kind, detokenise, join_bpe
+from fairseq_rope.scoring.checks import check_bpe_markers, check_empty, check_order
+from fairseq_rope.scoring.compound_split import LANGUAGES, check_no_split_hyphens
+from fairseq_rope.scoring.detokenize import bpe_kind, detokenize, join_bpe
 from fairseq_rope.scoring.text import Text
 from fairseq_rope_data.errors import UserError
 
-# what tells how the hypotheses become raw text
-RAW_NEEDS = "--target-lang, by whose rules the hypotheses are detokenised, or --detokenised: they are raw already"
+# the options of which one says how the hypotheses become raw text
+RAW_NEEDS = "--target-lang, by whose rules the hypotheses are detokenized, or --detokenized: they are raw already"
 
 
 @dataclass(frozen=True)
-class Settings:
+class ScoreSettings:
     """How to read the text, each as the option of the same name; an empty text is an option not given."""
 
     target_lang: str = ""
     post_process: str = ""
-    detokenised: bool = False
+    detokenized: bool = False
     lowercase: bool = False
     allow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Corpus:
+class Evaluation:
     """The texts of one translation, aligned line by line.
 
     Args:
         hyps: one translation a line.
         refs: references in the same form as `hyps`; None if there is only `ref_raw`.
-        ref_raw: raw references, for the detokenised scores in place of `refs`.
-        src: the source, raw or tokenised, in BPE or not; only its words are counted.
+        ref_raw: raw references, for the detokenized scores in place of `refs`.
+        src: the source, raw or tokenized, in BPE or not; only its words are counted.
     """
 
     hyps: Text
@@ -42,47 +42,49 @@ class Corpus:
     src: Text | None = None
 
 
-class Pair(NamedTuple):
+class TextPair(NamedTuple):
     """Hypotheses and references in the same form."""
 
     hyps: Text
     refs: Text
 
 
-def kind_of_bpe(corpus: Corpus, settings: Settings) -> str:
+def kind_of_bpe(evaluation: Evaluation, settings: ScoreSettings) -> str:
     """Choose how BPE is joined: see `bpe_kind`; raw text has none."""
-    return "none" if settings.detokenised else bpe_kind((corpus.refs or corpus.hyps).lines, settings.post_process)
+    return (
+        "none" if settings.detokenized else bpe_kind((evaluation.refs or evaluation.hyps).lines, settings.post_process)
+    )
 
 
-def word_pair(corpus: Corpus, kind: str) -> Pair | None:
+def word_pair(evaluation: Evaluation, kind: str) -> TextPair | None:
     """Join BPE pieces into words; None where there are only raw references."""
-    return None if corpus.refs is None else Pair(_joined(corpus.hyps, kind), _joined(corpus.refs, kind))
+    return None if evaluation.refs is None else TextPair(_joined(evaluation.hyps, kind), _joined(evaluation.refs, kind))
 
 
-def raw_pair(corpus: Corpus, kind: str, settings: Settings) -> Pair | None:
-    """Give raw text as people read it; None where no language tells how to detokenise.
+def raw_pair(evaluation: Evaluation, kind: str, settings: ScoreSettings) -> TextPair | None:
+    """Return raw text as people read it; None where no language tells how to detokenize.
 
     Raises:
         UserError: raw references without a language.
     """
-    if not (settings.detokenised or settings.target_lang):
-        if corpus.ref_raw is not None:
+    if not (settings.detokenized or settings.target_lang):
+        if evaluation.ref_raw is not None:
             raise UserError(f"--ref-raw needs {RAW_NEEDS}")
         return None
-    refs = corpus.ref_raw
-    if refs is None and corpus.refs is not None:
-        refs = _raw(corpus.refs, kind, settings)
-    return None if refs is None else Pair(_raw(corpus.hyps, kind, settings), refs)
+    refs = evaluation.ref_raw
+    if refs is None and evaluation.refs is not None:
+        refs = _raw(evaluation.refs, kind, settings)
+    return None if refs is None else TextPair(_raw(evaluation.hyps, kind, settings), refs)
 
 
-def source_words(corpus: Corpus) -> list[int] | None:
+def source_words(evaluation: Evaluation) -> list[int] | None:
     """Count the words of each source sentence, which are what white space parts, BPE joined; None without a source."""
-    if corpus.src is None:
+    if evaluation.src is None:
         return None
-    return [len(line.split()) for line in join_bpe(corpus.src.lines, bpe_kind(corpus.src.lines))]
+    return [len(line.split()) for line in join_bpe(evaluation.src.lines, bpe_kind(evaluation.src.lines))]
 
 
-def check(words: Pair | None, raw: Pair | None, settings: Settings) -> list[str]:
+def check_texts(words: TextPair | None, raw: TextPair | None, settings: ScoreSettings) -> list[str]:
     """Check that the text can be what it is scored as; return notes on what was allowed.
 
     Raises:
@@ -93,12 +95,12 @@ def check(words: Pair | None, raw: Pair | None, settings: Settings) -> list[str]
         raise UserError("there are no references: give --ref or --ref-raw or both")
     notes = check_empty(*pair, allow=allow) + check_order(*pair, allow=allow)
     if raw is not None:
-        notes += check_marks(*raw, allow=allow)
+        notes += check_bpe_markers(*raw, allow=allow)
         if words is not None:
             notes += check_order(words.refs, raw.refs, allow=allow)
         if settings.target_lang in LANGUAGES:
-            refuse_split_hyphens(raw.hyps)
-            refuse_split_hyphens(raw.refs)
+            check_no_split_hyphens(raw.hyps)
+            check_no_split_hyphens(raw.refs)
     return notes
 
 
@@ -106,7 +108,7 @@ def _joined(text: Text, kind: str) -> Text:
     return dataclasses.replace(text, lines=join_bpe(text.lines, kind))
 
 
-def _raw(text: Text, kind: str, settings: Settings) -> Text:
-    if settings.detokenised:
+def _raw(text: Text, kind: str, settings: ScoreSettings) -> Text:
+    if settings.detokenized:
         return text
-    return dataclasses.replace(text, lines=detokenise(join_bpe(text.lines, kind), settings.target_lang))
+    return dataclasses.replace(text, lines=detokenize(join_bpe(text.lines, kind), settings.target_lang))

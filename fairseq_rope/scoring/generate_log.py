@@ -32,11 +32,11 @@ class GenerateLog:
     ref_numbers: list[int]
 
     def hyp_text(self) -> Text:
-        """Give the hypotheses with their places in the log."""
+        """Return the hypotheses with their line numbers in the log."""
         return Text(self.name, self.hyps, self.hyp_numbers)
 
     def ref_text(self) -> Text:
-        """Give the references with their places in the log."""
+        """Return the references with their line numbers in the log."""
         return Text(self.name, self.refs, self.ref_numbers)
 
 
@@ -70,7 +70,7 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
             numbers[kind].setdefault(sentence, number)
         elif match := _SUMMARY.fullmatch(line):
             summary = match[1]
-    _check(texts, numbers, summary is not None, name)
+    _check_complete(texts, numbers, summary is not None, name)
     order = range(len(texts["H"]))
     hyps = [texts["H"][i] for i in order]
     # fairseq before 0.9 printed no D
@@ -88,8 +88,10 @@ def parse_generate_log(lines: Iterable[str], name: str) -> GenerateLog:
     )
 
 
-def _check(texts: dict[str, dict[int, str]], numbers: dict[str, dict[int, int]], finished: bool, name: str) -> None:
-    """Refuse a log in which anything is missing."""
+def _check_complete(
+    texts: dict[str, dict[int, str]], numbers: dict[str, dict[int, int]], finished: bool, name: str
+) -> None:
+    """Check that nothing is missing in a log."""
     sentences = texts["S"].keys() | texts["T"].keys() | texts["H"].keys()
     if not sentences:
         raise UserError(f"{name}: no S-, T- and H- lines: not a fairseq-generate log, or made with --quiet")

@@ -87,7 +87,7 @@ def _links(hyps: Sequence[str], refs: Sequence[str], same: list[int]) -> tuple[l
 
 
 def _shifted_run(links: list[Misplaced], in_place: list[int], same: list[int]) -> list[Misplaced]:
-    """Give the links of the longest run at one distance; none where it is short."""
+    """Return the links of the longest run at one distance; none where it is short."""
     copies = defaultdict(list)
     for index, first in enumerate(same):
         copies[first].append(index)
@@ -103,13 +103,13 @@ def _shifted_run(links: list[Misplaced], in_place: list[int], same: list[int]) -
             lead = max(lead + step, 0)
             if lead > most:
                 most, best = lead, (equal, first, line)
-    found, first, last = best
-    return [link for link in found if first <= link.hyp <= last]
+    run, first, last = best
+    return [link for link in run if first <= link.hyp <= last]
 
 
-def _nearest(places: list[int], index: int) -> int:
-    at = bisect_left(places, index)
-    return min(places[max(at - 1, 0) : at + 1], key=lambda place: abs(place - index))
+def _nearest(positions: list[int], index: int) -> int:
+    at = bisect_left(positions, index)
+    return min(positions[max(at - 1, 0) : at + 1], key=lambda position: abs(position - index))
 
 
 def _in_rings(links: list[Misplaced], same: list[int]) -> list[Misplaced]:
@@ -123,7 +123,7 @@ def _in_rings(links: list[Misplaced], same: list[int]) -> list[Misplaced]:
 
 
 def _only_owners(lines: Sequence[str]) -> dict[str, int]:
-    """Give for each phrase that a single line holds that line; equal lines count as their first."""
+    """Return, for each phrase that a single line holds, that line; equal lines count as their first."""
     owners: dict[str, int] = {}
     shared: set[str] = set()
     for index, first in enumerate(_first_equal(lines)):
@@ -135,7 +135,7 @@ def _only_owners(lines: Sequence[str]) -> dict[str, int]:
 
 
 def _first_equal(lines: Sequence[str]) -> list[int]:
-    """Give for each line the first that has the same words."""
+    """Return, for each line, the first that has the same words."""
     first: dict[str, int] = {}
     return [first.setdefault(" ".join(_words(line)), index) for index, line in enumerate(lines)]
 

@@ -43,10 +43,10 @@ def fairseq_bleu(hyps: Sequence[str], refs: Sequence[str], *, lowercase: bool = 
 
 
 def bleu_metric(*, lowercase: bool = False, target_lang: str = "") -> BLEU:
-    """Give sacreBLEU's BLEU; the tokeniser is 13a, or the one it has for `target_lang`.
+    """Return sacreBLEU's BLEU; the tokenizer is 13a, or the one it has for `target_lang`.
 
     Raises:
-        UserError: that tokeniser (Japanese, Korean) isn't installed.
+        UserError: that tokenizer (Japanese, Korean) isn't installed.
     """
     try:
         return BLEU(lowercase=lowercase, trg_lang=target_lang)
@@ -55,14 +55,14 @@ def bleu_metric(*, lowercase: bool = False, target_lang: str = "") -> BLEU:
 
 
 def sacre_bleu(hyps: Sequence[str], refs: Sequence[str], *, lowercase: bool = False, target_lang: str = "") -> Score:
-    """Score detokenised text with sacreBLEU's BLEU; see `bleu_metric`."""
+    """Score detokenized text with sacreBLEU's BLEU; see `bleu_metric`."""
     bleu = bleu_metric(lowercase=lowercase, target_lang=target_lang)
     score = bleu.corpus_score(list(hyps), [list(refs)])
     return Score("BLEU", score.score, str(score), str(bleu.get_signature()))
 
 
 def chrf(hyps: Sequence[str], refs: Sequence[str], *, lowercase: bool = False) -> Score:
-    """Score detokenised text with sacreBLEU's chrF2."""
+    """Score detokenized text with sacreBLEU's chrF2."""
     metric = CHRF(lowercase=lowercase)
     score = metric.corpus_score(list(hyps), [list(refs)])
     return Score("chrF2", score.score, str(score), str(metric.get_signature()))

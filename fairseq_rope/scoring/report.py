@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from fairseq_rope.scoring.compound_split import LANGUAGES, compound_split_bleu
 from fairseq_rope.scoring.detokenize import check_language
 from fairseq_rope.scoring.evaluation import (
-    Corpus,
-    Pair,
-    Settings,
-    check,
+    Evaluation,
+    ScoreSettings,
+    TextPair,
+    check_texts,
     kind_of_bpe,
     raw_pair,
     source_words,
@@ -31,52 +31,52 @@ class Report:
         scores: in the order in which people read them.
         buckets: sacreBLEU's BLEU by the length of the source.
         notes: one sentence each.
-        raw_hyps: the hypotheses as the detokenised scores saw them; None where there are no such scores.
+        raw_hyps: the hypotheses as the detokenized scores saw them; None where there are no such scores.
     """
 
     sentences: int
-    settings: Settings
+    settings: ScoreSettings
     scores: list[Score] = field(default_factory=list)
     buckets: list[Bucket] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     raw_hyps: list[str] | None = None
 
 
-def score(corpus: Corpus, settings: Settings) -> Report:
+def score(evaluation: Evaluation, settings: ScoreSettings) -> Report:
     """Score hypotheses in every way that the text at hand allows.
 
     Raises:
-        UserError: settings that don't fit the text or each other, or text that can't be trusted: see `corpus.check`.
+        UserError: settings that don't fit the text or each other, or text that can't be trusted: see `check_texts`.
     """
-    if settings.detokenised and settings.post_process:
-        raise UserError("--detokenised excludes --post-process: raw text has no BPE")
+    if settings.detokenized and settings.post_process:
+        raise UserError("--detokenized excludes --post-process: raw text has no BPE")
     check_language(settings.target_lang)
-    kind = kind_of_bpe(corpus, settings)
-    words, raw = word_pair(corpus, kind), raw_pair(corpus, kind, settings)
-    report = Report(len(corpus.hyps.lines), settings, notes=check(words, raw, settings))
-    if settings.detokenised:
-        report.notes.append("no tokenised BLEU4: the text is --detokenised")
-    elif corpus.refs is None or words is None:
-        report.notes.append("no tokenised BLEU4: it needs --ref, references tokenised as the hypotheses are")
+    kind = kind_of_bpe(evaluation, settings)
+    words, raw = word_pair(evaluation, kind), raw_pair(evaluation, kind, settings)
+    report = Report(len(evaluation.hyps.lines), settings, notes=check_texts(words, raw, settings))
+    if settings.detokenized:
+        report.notes.append("no tokenized BLEU4: the text is --detokenized")
+    elif evaluation.refs is None or words is None:
+        report.notes.append("no tokenized BLEU4: it needs --ref, references tokenized as the hypotheses are")
     else:
-        report.scores += _tokenised(Pair(corpus.hyps, corpus.refs), words, kind, settings)
+        report.scores += _tokenized(TextPair(evaluation.hyps, evaluation.refs), words, kind, settings)
     if raw is None:
         report.notes.append(
-            "no detokenised BLEU and chrF: raw text, as sacreBLEU takes it, needs --detokenised; "
+            "no detokenized BLEU and chrF: raw text, as sacreBLEU takes it, needs --detokenized; "
             "tokens need --target-lang, such as --target-lang de"
         )
     else:
-        _score_raw(report, raw, source_words(corpus))
-        report.notes += _unknown_words(corpus)
+        _score_raw(report, raw, source_words(evaluation))
+        report.notes += _unknown_words(evaluation)
     return report
 
 
-def apply_metrics(metrics: Sequence[Metric], pair: Pair) -> list[Score]:
+def apply_metrics(metrics: Sequence[Metric], pair: TextPair) -> list[Score]:
     """Score the same text with each metric."""
     return [metric(pair.hyps.lines, pair.refs.lines) for metric in metrics]
 
 
-def _tokenised(given: Pair, words: Pair, kind: str, settings: Settings) -> list[Score]:
+def _tokenized(given: TextPair, words: TextPair, kind: str, settings: ScoreSettings) -> list[Score]:
     """Score tokens as they stand, and as words too where there is BPE in them."""
     bleu4 = functools.partial(fairseq_bleu, lowercase=settings.lowercase)
     scores = apply_metrics([bleu4], given)
@@ -89,7 +89,7 @@ def _tokenised(given: Pair, words: Pair, kind: str, settings: Settings) -> list[
     return [*scores, Score(name, joined.value, text, signature)]
 
 
-def _score_raw(report: Report, raw: Pair, lengths: list[int] | None) -> None:
+def _score_raw(report: Report, raw: TextPair, lengths: list[int] | None) -> None:
     """Add the scores of raw text to a report."""
     lowercase, language = report.settings.lowercase, report.settings.target_lang
     bleu = functools.partial(sacre_bleu, lowercase=lowercase, target_lang=language)
@@ -104,9 +104,9 @@ def _score_raw(report: Report, raw: Pair, lengths: list[int] | None) -> None:
         report.buckets = length_buckets(lengths, raw.hyps.lines, raw.refs.lines, bleu)
 
 
-def _unknown_words(corpus: Corpus) -> list[str]:
-    # fairseq-generate prints a reference's unknown word as <<unk>>, with a detokenised full stop as <<unk>>.
-    if corpus.refs is None or corpus.ref_raw is not None:
+def _unknown_words(evaluation: Evaluation) -> list[str]:
+    # fairseq-generate prints a reference's unknown word as <<unk>>, with a detokenized full stop as <<unk>>.
+    if evaluation.refs is None or evaluation.ref_raw is not None:
         return []
-    count = sum(line.count("<unk>") for line in corpus.refs.lines)
+    count = sum(line.count("<unk>") for line in evaluation.refs.lines)
     return [f"the references hold {count} unknown words: --ref-raw gives the true text"] if count else []

@@ -1,16 +1,39 @@
-"""Read what `score --json` writes, and refuse what it would not write."""
+"""A score report as text and as JSON; reading the JSON again checks its form."""
 
+import dataclasses
 import json
 import math
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fairseq_rope.scoring.report import Report
 from fairseq_rope_data.errors import UserError
 
 
+def report_text(report: Report) -> str:
+    """Return a report as text for people: a line for each score and one for its signature."""
+    lines = [f"{report.sentences} sentences"]
+    for entry in report.scores:
+        lines += [entry.text, f"    {entry.signature}"]
+    if report.buckets:
+        lines.append("BLEU by words of the source:")
+    for bucket in report.buckets:
+        lines.append(f"    {bucket.words:5} in {bucket.sentences} sentences: {bucket.score.text}")
+    return "\n".join(lines + [f"note: {note}" for note in report.notes])
+
+
+def report_json(report: Report) -> str:
+    """Return a report as a JSON object on one line."""
+    versions = {name: version(name) for name in ("sacrebleu", "sacremoses")}
+    fields: dict[str, Any] = {**dataclasses.asdict(report), "versions": versions}
+    del fields["raw_hyps"]
+    return json.dumps(fields, ensure_ascii=False)
+
+
 def read_report(path: Path) -> dict[str, Any]:
-    """Give a report: `scores` with `name`, `value` and `signature`, and perhaps `buckets`, `notes` and `settings`.
+    """Return what `report_json` wrote: `scores` with `name`, `value` and `signature`, and perhaps other fields of it.
 
     Raises:
         UserError: the file is no such report.

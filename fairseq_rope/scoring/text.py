@@ -27,8 +27,8 @@ class Text:
     lines: list[str]
     numbers: Sequence[int] = ()
 
-    def place(self, index: int) -> str:
-        """Give file and line of the sentence `index`, counted from 0."""
+    def location(self, index: int) -> str:
+        """Return file and line of the sentence `index`, counted from 0."""
         return f"{self.name}:{self.numbers[index] if self.numbers else index + 1}"
 
 

@@ -1,1 +1,4 @@
-"""Command-line tools, each `python -m fairseq_rope.tools.X` and importable."""
+"""Commands, each `python -m fairseq_rope.tools.X`: a parser and a call.
+
+Imports all rooms; no room imports it.
+"""

@@ -12,7 +12,12 @@ from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairseq_rope.scoring.compound_split import compound_split_bleu, moses_tokens, refuse_split_hyphens, split_compounds
+from fairseq_rope.scoring.compound_split import (
+    check_no_split_hyphens,
+    compound_split_bleu,
+    moses_tokens,
+    split_compounds,
+)
 from fairseq_rope.scoring.metrics import sacre_bleu
 from fairseq_rope.scoring.text import Text
 from fairseq_rope_data.errors import UserError
@@ -112,7 +117,7 @@ def test_text_that_is_split_already_is_refused(token: str) -> None:
         compound_split_bleu(bad, REFS, target_lang="de")
     with pytest.raises(UserError, match=r"^references:2: hyphens are split already"):
         compound_split_bleu(HYPS, bad, target_lang="de")
-    refuse_split_hyphens(Text("raw", ["a-b", "x@-@y", "@ - @"]))  # what no tokeniser makes is text
+    check_no_split_hyphens(Text("raw", ["a-b", "x@-@y", "@ - @"]))  # what no tokenizer makes is text
 
 
 def test_newstest2014_has_the_published_lengths(data_dir: Path) -> None:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 import sacrebleu
 
-from fairseq_rope.scoring.detokenize import detokenise
-from fairseq_rope.scoring.evaluation import Settings
+from fairseq_rope.scoring.detokenize import detokenize
+from fairseq_rope.scoring.evaluation import ScoreSettings
 from fairseq_rope.scoring.length_buckets import length_buckets
 from fairseq_rope.scoring.metrics import sacre_bleu
+from fairseq_rope.scoring.score_files import score_log, score_texts
 from fairseq_rope.tools import score as tool
 from fairseq_rope_data.errors import UserError
 from tests.support.corpora import sacrebleu_command, sentences, system, write
@@ -47,7 +48,7 @@ def test_bpe_of_the_source_is_joined_before_words_are_counted(tmp_path: Path) ->
     for src, expected in (pieces[0], "1-10"), (" ".join(["\u2581a b c"] * 10), "1-10"), (pieces[2], "11-20"):
         files = (write(tmp_path / name, text) for name, text in (("h", lines), ("r", lines), ("s", [src] * 3)))
         hyps, refs, source = files
-        report = tool.score_texts(hyps, refs, Settings(detokenised=True), src=source)
+        report = score_texts(hyps, refs, ScoreSettings(detokenized=True), src=source)
         assert [(bucket.words, bucket.sentences) for bucket in report.buckets] == [(expected, 3)]
 
 
@@ -59,25 +60,25 @@ def log_of(lengths: list[int]) -> list[str]:
     return [*lines, "Generate test with beam=5: no score"]
 
 
-def detokenised(hyps: list[str], refs: list[str]) -> tuple[list[str], list[list[str]]]:
-    return detokenise(hyps, "de"), [detokenise(refs, "de")]
+def detokenized(hyps: list[str], refs: list[str]) -> tuple[list[str], list[list[str]]]:
+    return detokenize(hyps, "de"), [detokenize(refs, "de")]
 
 
 def test_a_log_has_its_own_source_and_src_replaces_it(tmp_path: Path) -> None:
     log = write(tmp_path / "log", log_of([3, 14, 15]))
-    report = tool.score_log(log, Settings(target_lang="de"))
+    report = score_log(log, ScoreSettings(target_lang="de"))
     assert [(bucket.words, bucket.sentences) for bucket in report.buckets] == [("1-10", 1), ("11-20", 2)]
-    assert report.buckets[1].score.text == str(sacrebleu.corpus_bleu(*detokenised(HYPS[1:3], REFS[1:3])))
+    assert report.buckets[1].score.text == str(sacrebleu.corpus_bleu(*detokenized(HYPS[1:3], REFS[1:3])))
     source = write(tmp_path / "src", ["w " * 60, "w", "w"])
-    report = tool.score_log(log, Settings(target_lang="de"), src=source)
+    report = score_log(log, ScoreSettings(target_lang="de"), src=source)
     assert [(bucket.words, bucket.sentences) for bucket in report.buckets] == [("1-10", 2), ("51+", 1)]
     with pytest.raises(UserError, match=r"--src .*short has 1 lines, but --log .*log has 3: .*log:8 is the first"):
-        tool.score_log(log, Settings(target_lang="de"), src=write(tmp_path / "short", ["w"]))
+        score_log(log, ScoreSettings(target_lang="de"), src=write(tmp_path / "short", ["w"]))
 
 
 def test_without_a_source_a_note_says_what_is_missing(tmp_path: Path) -> None:
     hyps, refs = write(tmp_path / "hyps", HYPS), write(tmp_path / "refs", REFS)
-    assert "no BLEU by source length: it needs --src" in tool.score_texts(hyps, refs, Settings(detokenised=True)).notes
+    assert "no BLEU by source length: it needs --src" in score_texts(hyps, refs, ScoreSettings(detokenized=True)).notes
 
 
 def run_score(monkeypatch: pytest.MonkeyPatch, *options: object) -> None:
@@ -118,5 +119,5 @@ def test_hypotheses_are_written_whole_or_not_at_all(tmp_path: Path, monkeypatch:
 def test_raw_text_is_written_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = ["a\u2028b \x85 c  d", "e\rf &amp;"]
     raw, out = write(tmp_path / "raw", lines), tmp_path / "out"
-    run_score(monkeypatch, "--sys", raw, "--ref-raw", raw, "--detokenised", "--save-hyps", out)
+    run_score(monkeypatch, "--sys", raw, "--ref-raw", raw, "--detokenized", "--save-hyps", out)
     assert out.read_bytes() == raw.read_bytes()

@@ -1,0 +1,253 @@
+"""The results of an experiment as tables, JSON and a picture."""
+
+import json
+import statistics
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from fairseq_rope.experiments.differences import comparison_table
+from fairseq_rope.experiments.results import results_json, results_text, statistics_table
+from fairseq_rope.experiments.statistic import Statistic, cell
+from fairseq_rope.experiments.work_folder import find_models, run_statistics
+from fairseq_rope.scoring.comparison import compare_files
+from fairseq_rope.scoring.evaluation import ScoreSettings
+from fairseq_rope.tools import plot, results
+from fairseq_rope_data.errors import UserError
+from tests.support.corpora import sentences, system, write
+from tests.support.train_logs import LOG
+
+
+def add_run(work: Path, name: str, *, bleu4: float | None = None, loss: str = "8.25", buckets: bool = False) -> Path:
+    """Make the folder of a run; with its score of the set `test` if `bleu4` is given."""
+    folder = work / name
+    folder.mkdir()
+    (folder / "train.log").write_text(LOG.replace("loss 8.25", f"loss {loss}"))
+    if bleu4 is not None:
+        score = {"name": "BLEU4", "value": bleu4, "text": f"BLEU4 = {bleu4:.2f}", "signature": "tok:as-is"}
+        report = {"scores": [score], "settings": {"lowercase": True}}
+        if buckets:
+            report["buckets"] = [{"words": "11-20", "sentences": 7, "score": {**score, "name": "BLEU"}}]
+        (folder / "score-test.json").write_text(json.dumps(report))
+    return folder
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    add_run(tmp_path, "sinusoidal")
+    add_run(tmp_path, "rope", bleu4=41.234)
+    return tmp_path
+
+
+def cells(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_the_table_has_a_column_a_model_in_the_order_of_their_names(work: Path):
+    lines = statistics_table(find_models(work), run_statistics).splitlines()
+    assert [cells(line) for line in lines if "---" not in line] == [
+        ["", "rope", "sinusoidal"],
+        ["parameters", "2,568,192", "2,568,192"],
+        ["epochs, updates", "2, 248", "2, 248"],
+        ["training, minutes", "2.5", "2.5"],
+        ["valid loss, best", "8.250 (epoch 2)", "8.250 (epoch 2)"],
+        ["test: BLEU4", "41.23", ""],
+    ]
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_without_seeds_source_or_hypotheses_there_are_the_table_and_the_signatures_only(work: Path):
+    assert results_text(work) == f"{statistics_table(find_models(work), run_statistics)}\nBLEU4: tok:as-is"
+
+
+def test_seeds_of_a_model_share_a_column_with_mean_and_deviation(work: Path):
+    scores = [41.234, 40.5, 42.0]
+    add_run(work, "rope-seed3", bleu4=scores[2], loss="8.75")
+    add_run(work, "rope-seed2", bleu4=scores[1])
+    add_run(work, "sinusoidal-seed2", bleu4=39.0)
+    add_run(work, "learned")
+    rows = {
+        cells(line)[0]: cells(line)[1:] for line in statistics_table(find_models(work), run_statistics).splitlines()
+    }
+    assert rows[""] == ["learned", "rope (3 seeds)", "sinusoidal (2 seeds)"]
+    assert rows["parameters"] == ["2,568,192"] * 3
+    assert rows["test: BLEU4"] == ["", f"41.24 ± {statistics.stdev(scores):.2f}", "39.00 (1 of 2)"]
+    losses = [8.25, 8.25, 8.75]
+    spread = f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}"
+    assert rows["valid loss, best"] == ["8.250 (epoch 2)", f"{spread} (epoch 2)", "8.250 (epoch 2)"]
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ([(4, 800)], "4, 800"),
+        ([(4, 800), (4, 800)], "4, 800"),
+        ([(4, 1000), (4, 1200), (4, 1400)], "4, 1,200 ± 200"),
+    ],
+    ids=["one run", "equal runs", "runs that differ"],
+)
+def test_only_numbers_that_differ_have_a_deviation(values: list[tuple[float, ...]], text: str):
+    each = [Statistic(numbers, "{}, {}", (".0f", ",.0f")) for numbers in values]
+    assert cell(each, runs=len(each)) == text
+
+
+def test_buckets_are_a_table_of_their_own(work: Path):
+    add_run(work, "rope-seed2", bleu4=41.0, buckets=True)
+    add_run(work, "rope-seed3", bleu4=42.0, buckets=True)
+    _, table = results_text(work).split("\n\nBLEU by words of the source:\n\n")
+    row = cells(table.splitlines()[2])
+    assert row == ["test: 11-20 words, 7 sentences", f"41.50 ± {0.5 * 2**0.5:.2f} (2 of 3)", ""]
+
+
+def test_scores_made_in_different_ways_have_all_their_signatures(work: Path):
+    folder = add_run(work, "rope-seed2", bleu4=41.0)
+    path = folder / "score-test.json"
+    path.write_text(path.read_text().replace("tok:as-is", "tok:other"))
+    assert results_text(work).splitlines()[-2:] == ["BLEU4: tok:as-is", "BLEU4: tok:other"]
+
+
+def test_what_was_scored_in_spite_of_a_breach_is_told(work: Path):
+    order = "scored as they are: 2 of 50 lines, the first hyps:3: out of order"
+    notes = ["no detokenized BLEU", "--allow empty: 9 of 50 lines", order]
+    (work / "rope" / "score-test.json").write_text(json.dumps({"scores": [], "notes": notes}))
+    lines = [f"note on test of rope: {note}" for note in notes[1:]]
+    assert results_text(work).splitlines()[-2:] == lines
+    assert json.loads(results_json(work))["notes"] == lines
+
+
+def add_hypotheses(work: Path) -> list[str]:
+    refs = sentences(20, seed=1)
+    (work / "raw").mkdir()
+    write(work / "raw" / "test.2016.de", refs)
+    for seed, name in enumerate(("rope", "sinusoidal", "rope-seed2", "sinusoidal-seed2", "rope-seed3")):
+        write(work / name / "hyp-test.2016.de", system(refs, errors=0.3, seed=seed))
+    return refs
+
+
+def test_models_of_the_same_seed_are_compared_with_the_baseline_first(work: Path):
+    for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3"):
+        add_run(work, name)
+    assert "Paired" not in results_text(work)
+    add_hypotheses(work)
+    for name in ("rope", "rope-seed2"):
+        report = {"scores": [], "settings": {"lowercase": name == "rope"}}
+        (work / name / "score-test.2016.json").write_text(json.dumps(report))
+    _, *parts = results_text(work).split("\n\nPaired bootstrap on test.2016, seed ")
+    assert len(parts) == 2  # the third seed has one model only
+    for seed, folders in enumerate((("sinusoidal", "rope"), ("sinusoidal-seed2", "rope-seed2")), start=1):
+        names = ("sinusoidal", "rope")
+        files = {name: work / folder / "hyp-test.2016.de" for name, folder in zip(names, folders, strict=True)}
+        settings = ScoreSettings("de", detokenized=True, lowercase=seed == 1)
+        expected = comparison_table(compare_files(files, work / "raw" / "test.2016.de", settings))
+        assert parts[seed - 1] == f"{seed}, the baseline first: score (mean ± 95% interval)\n\n{expected}"
+        assert ("case:lc" in expected) == (seed == 1) and "compound-split BLEU: " in expected
+    (work / "raw" / "test.2016.de").unlink()
+    assert "Paired" not in results_text(work)
+
+
+def test_what_was_allowed_when_it_was_scored_is_compared(work: Path):
+    for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3"):
+        add_run(work, name)
+    refs = add_hypotheses(work)
+    write(work / "rope" / "hyp-test.2016.de", ["", *refs[1:]])
+    assert "seed 1, the baseline first" in results_text(work)
+
+
+def test_everything_is_there_for_machines_by_seed(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3"):
+        add_run(work, name, bleu4=40.0, buckets=True)
+    add_hypotheses(work)
+    add_run(work, "rope-seed10", bleu4=39.0)
+    monkeypatch.setattr(sys, "argv", ["results", str(work), "--json"])
+    results.main()
+    report = json.loads(capsys.readouterr().out)
+    assert report["figures"]["rope"]["test: BLEU4"] == {"1": 41.234, "2": 40.0, "3": 40.0, "10": 39.0}
+    assert list(report["figures"]["rope"]["test: BLEU4"]) == ["1", "2", "3", "10"]
+    assert report["figures"]["sinusoidal"]["test: BLEU4"] == {"2": 40.0}
+    assert report["buckets"]["rope"]["test: 11-20 words, 7 sentences"] == {"2": 40.0, "3": 40.0}
+    assert report["signatures"] == {"BLEU4": ["tok:as-is"]}
+    assert [(each["test_set"], each["seed"]) for each in report["differences"]] == [("test.2016", 1), ("test.2016", 2)]
+
+
+def test_what_is_no_number_is_null_for_machines(work: Path):
+    log = work / "rope" / "train.log"
+    log.write_text("\n".join(line for line in LOG.splitlines() if "wall" not in line) + "\n")
+    figures = json.loads(results_json(work), parse_constant=pytest.fail)["figures"]
+    assert figures["rope"]["training, minutes"] == {"1": None}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda work: (work / "rope" / "score-test.json").write_text("{\n"), "score-test.json:2: not what tools.score"),
+        (lambda work: add_run(work, "rope-seed1"), "are the same model and seed"),
+    ],
+    ids=["broken score", "same seed twice"],
+)
+def test_a_folder_that_is_no_experiment_is_named(work: Path, change, message: str):
+    change(work)
+    with pytest.raises(UserError, match=message):
+        results_text(work)
+
+
+def run_tool(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, *options: object) -> None:
+    monkeypatch.setattr(sys, "argv", [tool.__name__, *map(str, options)])
+    tool.main()
+
+
+def test_models_are_chosen_and_ordered_by_name_and_the_first_is_compared_with_each_other(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3", "learned"):
+        add_run(work, name)
+    refs = add_hypotheses(work)
+    write(work / "learned" / "hyp-test.2016.de", system(refs, errors=0.2, seed=9))
+    run_tool(results, monkeypatch, work, "--json", "--models", "sinusoidal", "learned", "rope")
+    report = json.loads(capsys.readouterr().out)
+    assert list(report["figures"]) == list(report["buckets"]) == ["sinusoidal", "learned", "rope"]
+    pairs = [[each["system"] for each in row["comparisons"][0]["results"]] for row in report["differences"]]
+    assert pairs == [["learned", "sinusoidal"], ["rope", "sinusoidal"], ["rope", "sinusoidal"]]  # the last of seed 2
+    run_tool(results, monkeypatch, work, "--models", "sinusoidal", "rope")
+    text = capsys.readouterr().out
+    assert cells(text.splitlines()[0]) == ["", "sinusoidal (2 seeds)", "rope (3 seeds)"] and "learned" not in text
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["rope", "learned"], "--models learned: .* holds no such model, only rope, sinusoidal$"),
+        (["rope-seed2"], "--models rope-seed2: .* holds no such model, only rope, sinusoidal$"),
+        (["rope", "rope"], "--models has rope twice"),
+    ],
+)
+@pytest.mark.parametrize("tool", [results, plot], ids=["results", "plot"])
+def test_a_model_that_is_not_there_is_named(
+    tool: ModuleType, work: Path, names: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+):
+    add_run(work, "rope-seed2")
+    with pytest.raises(UserError, match=message):
+        run_tool(tool, monkeypatch, work, *(["--output", work / "x.png"] if tool is plot else []), "--models", *names)
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        ([], ["rope", "rope-seed2", "sinusoidal"]),
+        (["--models", "sinusoidal", "rope"], ["sinusoidal", "rope", "rope-seed2"]),
+    ],
+    ids=["all", "chosen"],
+)
+def test_the_picture_is_a_png_with_a_line_for_each_run(
+    work: Path, options: list[str], names: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
+    add_run(work, "rope-seed2")
+    drawn: list[str] = []
+    draw = plot.draw_curves
+    monkeypatch.setattr(plot, "draw_curves", lambda logs, output: (drawn.extend(logs), draw(logs, output)))
+    run_tool(plot, monkeypatch, work, "--output", work / "curves.png", *options)
+    assert (work / "curves.png").read_bytes().startswith(b"\x89PNG") and drawn == names
