@@ -3,12 +3,18 @@
 import io
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from fairseq_rope_data.streams import flush_stdout, open_closed_streams, stream_problem, tell
 
 
 class UserError(ValueError):
     """A bad input, told to the user as one line that names the option, file, line, rule and value."""
+
+
+def why_no_file(path: Path) -> str:
+    """Return why `path` is no file that can be read, as the end of an error's text."""
+    return "it is a folder" if path.is_dir() else "there is no such file"
 
 
 def run(name: str, main: Callable[[], None]) -> None:

@@ -1,1 +1,4 @@
-"""What fairseq saves: files, their names and health, models, averages, the data folder."""
+"""What fairseq saves: checkpoint files, their models, average and repair, and the folder of fairseq-preprocess.
+
+Imports `fairseq_rope_data` only.
+"""

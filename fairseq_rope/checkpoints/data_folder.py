@@ -10,8 +10,8 @@ from fairseq_rope_data.files import BOM
 from fairseq_rope_data.recorded import check_recorded
 
 
-def refuse_colon(option: str, name: str) -> None:
-    """Refuse a file or folder whose own name fairseq splits, as it splits a list.
+def check_no_colon(option: str, name: str) -> None:
+    """Check that fairseq does not split the name of a file or folder at its colon, as it splits a list.
 
     Raises:
         UserError: the name has a colon and is there as a whole.
@@ -21,7 +21,7 @@ def refuse_colon(option: str, name: str) -> None:
 
 
 def languages(data: Path, source_lang: str | None, target_lang: str | None) -> tuple[str, str]:
-    """Give the languages of DATA, from its file names where they are not given, once their dictionaries are there.
+    """Return the languages of DATA, from its file names where they are not given; both have a dictionary.
 
     Args:
         data: a folder, or several with : between them, of which the first counts.
@@ -29,10 +29,10 @@ def languages(data: Path, source_lang: str | None, target_lang: str | None) -> t
         target_lang: if it is given.
 
     Raises:
-        UserError: no such folder, languages that nothing tells, a language without a dictionary, or one that is not
-            as a recipe prepared it.
+        UserError: no such folder, languages that neither options nor file names tell, a language without a dictionary,
+            or a dictionary that is not as a recipe prepared it.
     """
-    refuse_colon("DATA", str(data))
+    check_no_colon("DATA", str(data))
     folder = Path(utils.split_paths(str(data))[0])
     if not folder.is_dir():
         named = folder if data == folder else f"{folder} of {data}"
@@ -54,5 +54,5 @@ def languages(data: Path, source_lang: str | None, target_lang: str | None) -> t
 
 
 def dictionary_name(lang: str) -> str:
-    """Give the file name of a language's dictionary."""
+    """Return the file name of a language's dictionary."""
     return f"dict.{lang}.txt"

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.errors import UserError, why_no_file
 
 # the names that fairseq's save_checkpoint gives; the last group is what the files are sorted by
 _EPOCH_NAME = re.compile(r"checkpoint(\d+)\.pt")
@@ -48,7 +48,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         OSError: it cannot be read.
     """
     if not path.is_file():
-        raise UserError(f"cannot load {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")
+        raise UserError(f"cannot load {path}: {why_no_file(path)}")
     is_zip = _is_whole_zip(path)
     try:
         # mmap needs torch's zip form; files of torch < 1.6 have another
@@ -85,18 +85,20 @@ def _last(folder: Path, count: int, name: re.Pattern[str], *, kind: str, upper_b
     if not folder.is_dir():
         raise UserError(f"--inputs must be one folder with --num-{kind}-checkpoints, but {folder} is not a folder")
     numbered = [(int(match[1]), path) for path in folder.iterdir() if (match := name.fullmatch(path.name))]
-    found = [path for number, path in sorted(numbered, reverse=True) if upper_bound is None or number <= upper_bound]
-    if len(found) < count:
+    newest = [path for number, path in sorted(numbered, reverse=True) if upper_bound is None or number <= upper_bound]
+    if len(newest) < count:
         bound = "" if upper_bound is None else f" up to --checkpoint-upper-bound {upper_bound}"
-        names = ", ".join(path.name for path in found) or "none"
+        names = ", ".join(path.name for path in newest) or "none"
         raise UserError(
-            f"--num-{kind}-checkpoints is {count}, but {folder} has {len(found)} {kind} checkpoints{bound}: {names}"
+            f"--num-{kind}-checkpoints is {count}, but {folder} has {len(newest)} {kind} checkpoints{bound}: {names}"
         )
-    return found[:count]
+    return newest[:count]
 
 
 def _is_whole_zip(path: Path) -> bool:
-    """Read every byte of a file, tell whether it is a zip file and compare the checksums, which torch doesn't do.
+    """Return whether a file is a zip file, whose checksums are then compared, which torch does not do.
+
+    Every byte of the file is read in either case.
 
     Raises:
         DamagedCheckpointError: a zip file with a wrong checksum or directory.
@@ -121,19 +123,19 @@ def _is_whole_zip(path: Path) -> bool:
 
 
 def _is_unreadable(error: Exception) -> bool:
-    """Tell whether reading failed, whatever the bytes are; a damaged zip sends its reader to places before the file."""
+    """Return whether reading failed, whatever the bytes are; a damaged zip sends its reader before the file's start."""
     return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
 
 
 def _failure(error: Exception) -> str:
-    """Say in one line how a file could not be read."""
+    """Return in one line how a file could not be read."""
     first_line = str(error).partition("\n")[0].strip()
     detail = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
     return f"it is truncated, corrupt or not a checkpoint ({detail})"
 
 
 def _check_form(path: Path, state: Any) -> None:
-    """Refuse what is not of the form that fairseq writes and all who read a checkpoint rely on."""
+    """Check that a checkpoint has the form that fairseq writes and all who read it rely on."""
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
         raise UserError(f"cannot load {path}: it is not a checkpoint of fairseq, which holds a dictionary 'model'")
     extra = state.get("extra_state")

@@ -8,7 +8,7 @@ from fairseq_rope.checkpoints.files import Checkpoint, DamagedCheckpointError, l
 
 @dataclass(frozen=True)
 class Health:
-    """What was found in one file: `updates` to go on from, None if it can't be; `damage` says what is broken."""
+    """The state of a file: the `updates` to go on from, None if it cannot be; `damage`, what is broken in it."""
 
     path: Path
     updates: int | None = None
@@ -16,7 +16,7 @@ class Health:
 
 
 def examine(path: Path) -> Health:
-    """Read a checkpoint, every byte of it, and tell what it is good for.
+    """Read a checkpoint, every byte of it, and return what it is good for.
 
     Raises:
         OSError: it cannot be read, which says nothing about what is in it.

@@ -9,7 +9,6 @@ from typing import Any
 from fairseq import checkpoint_utils, utils
 
 from fairseq_rope.checkpoints.files import load_checkpoint
-from fairseq_rope.compat.checkpoint_options import UnsafeCheckpoint
 from fairseq_rope_data.errors import UserError
 
 
@@ -56,8 +55,8 @@ def load_models(
         models, _ = checkpoint_utils.load_model_ensemble(
             list(paths), arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
         )
-    except UnsafeCheckpoint as error:
-        raise UserError(str(error)) from error
+    except UserError:  # of the checks in compat/
+        raise
     except Exception as error:  # a wrong dictionary, an arch of another plugin, an old file: each raises its own
         if not suffix and shards == 1:
             for path in paths:
@@ -67,7 +66,7 @@ def load_models(
 
 
 def brief(error: Exception) -> str:
-    """Give an error's text as one line of bearable length."""
+    """Return an error's text as one line of at most 300 characters or so."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= 300 else f"{text[:300]} ..."
 

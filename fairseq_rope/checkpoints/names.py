@@ -24,7 +24,7 @@ def training_files(names: Iterable[str]) -> list[str]:
 
 
 def is_set_aside(name: str) -> bool:
-    """Tell whether `repair` gave this name to a checkpoint that fairseq shall not read."""
+    """Return whether `repair` gave this name to a checkpoint that fairseq shall not read."""
     return _SET_ASIDE.fullmatch(name) is not None
 
 

@@ -55,7 +55,7 @@ class RunningMean:
         self.count += 1
 
     def result(self) -> dict[str, Tensor]:
-        """Give the mean in the stored types and order; keys that shared a tensor in every model share one again."""
+        """Return the mean in the stored types and order; keys that shared a tensor in every model share one again."""
         means: dict[tuple[str, ...], Tensor] = {}
         for key, total in self._sums.items():
             if self._shared_with[key] not in means:
@@ -123,7 +123,7 @@ def _sum(path: Path, key: str, total: Tensor, tensor: Tensor) -> Tensor:
 
 
 def _shared_with(model: dict[str, Tensor]) -> dict[str, str]:
-    """Give each key the first key that has the same memory seen the same way: itself, if its tensor isn't shared."""
+    """Return key -> the first key whose tensor is the same view of the same memory; itself, if that is not shared."""
     first: dict[tuple[Any, ...], str] = {}
     leaders: dict[str, str] = {}
     for key, tensor in model.items():

@@ -14,6 +14,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from fairseq_rope.compat.plain_data import NotPlainData, evaluate
 from fairseq_rope.compat.wrapping import wrap
+from fairseq_rope_data.errors import UserError
 
 # what fairseq evaluates, in models, criterions, tasks and optimizers; tests compare it with fairseq's sources
 EVALUATED = frozenset(
@@ -31,7 +32,7 @@ EVALUATED = frozenset(
 )
 
 
-class UnsafeCheckpoint(NotPlainData):
+class UnsafeCheckpoint(NotPlainData, UserError):
     """A checkpoint that holds code where fairseq expects data."""
 
 

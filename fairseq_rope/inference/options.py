@@ -15,7 +15,7 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf, gen_parser_f
 from fairseq.tasks import TASK_REGISTRY
 from omegaconf import MISSING
 
-from fairseq_rope.checkpoints.data_folder import languages, refuse_colon
+from fairseq_rope.checkpoints.data_folder import check_no_colon, languages
 from fairseq_rope.inference.engine_options import RuntimeOptions, add_engine_options, runtime_options
 from fairseq_rope.scoring.detokenize import BPE_KINDS
 from fairseq_rope_data.bpe_codes import check_codes
@@ -148,7 +148,7 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     if args.path is None:
         raise UserError("--path must name a checkpoint, or several with : between them")
     if args.engine == "fairseq" and not args.checkpoint_suffix and args.checkpoint_shard_count == 1:
-        refuse_colon("--path", args.path)
+        check_no_colon("--path", args.path)
         _check("--path", utils.split_paths(args.path), Path.is_file)
     for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
         if args.bpe == bpe:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.errors import UserError, why_no_file
 
 _GZIP_MAGIC = b"\x1f\x8b"
 BOM = b"\xef\xbb\xbf"
@@ -48,7 +48,7 @@ def read_lines(path: Path) -> list[str]:
     """
     name = "stdin" if path == Path("-") else str(path)
     if name != "stdin" and not path.is_file():
-        raise UserError(f"cannot read {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}")
+        raise UserError(f"cannot read {path}: {why_no_file(path)}")
     data = sys.stdin.buffer.read() if name == "stdin" else path.read_bytes()
     if data.startswith(_GZIP_MAGIC):
         try:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
+from fairseq_rope.checkpoints.averaging import write_average
 from fairseq_rope.checkpoints.files import load_checkpoint
-from fairseq_rope.tools import average
 from fairseq_rope_data.errors import UserError
 from tests.support.checkpoint_files import fairseq_checkpoint, save_all
 
@@ -53,7 +53,7 @@ def test_a_damaged_file_is_named(how: str, old_format: bool, tmp_path: Path) -> 
     torch.save(state, paths[1], _use_new_zipfile_serialization=not old_format)
     damage(paths[1], how)
     with pytest.raises(UserError, match=r"cannot load .*checkpoint2.pt: it is (truncated, )?corrupt") as caught:
-        average.write_average(paths, tmp_path / "out.pt")
+        write_average(paths, tmp_path / "out.pt")
     assert "\n" not in str(caught.value)
     assert sorted(os.listdir(tmp_path)) == ["checkpoint1.pt", "checkpoint2.pt"]
 
@@ -75,7 +75,7 @@ def test_a_damaged_directory_is_named_or_does_no_harm(seed: int, tmp_path: Path)
 def test_the_format_of_old_torch_is_read(tmp_path: Path) -> None:
     path = tmp_path / "old.pt"
     torch.save(fairseq_checkpoint({"w": torch.ones(3)}), path, _use_new_zipfile_serialization=False)
-    average.write_average([path, path], tmp_path / "out.pt")
+    write_average([path, path], tmp_path / "out.pt")
     assert torch.load(tmp_path / "out.pt")["model"]["w"].tolist() == [1.0] * 3
 
 
@@ -83,7 +83,7 @@ def test_the_format_of_old_torch_is_read(tmp_path: Path) -> None:
 def test_another_file_of_torch_is_no_checkpoint(state: object, tmp_path: Path) -> None:
     torch.save(state, tmp_path / "other.pt")
     with pytest.raises(UserError, match=r"other.pt: it is not a checkpoint of fairseq"):
-        average.write_average([tmp_path / "other.pt"], tmp_path / "out.pt")
+        write_average([tmp_path / "other.pt"], tmp_path / "out.pt")
 
 
 def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Pat
         state = {**fairseq_checkpoint({"w": torch.ones(2)}), "task_state": evil}
         torch.save(state, tmp_path / "evil.pt")
         with pytest.raises(UserError, match=rf"evil.pt: it wants to run {name}, which a checkpoint never needs"):
-            average.write_average([tmp_path / "evil.pt"], tmp_path / "out.pt")
+            write_average([tmp_path / "evil.pt"], tmp_path / "out.pt")
         assert os.listdir(tmp_path) == ["evil.pt"]
 
 
@@ -107,5 +107,5 @@ def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Pat
 def test_a_record_of_another_form_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
     torch.save({**fairseq_checkpoint({"w": torch.ones(2)}), **change}, tmp_path / "odd.pt")
     with pytest.raises(UserError, match=f"cannot load .*odd.pt: {message}"):
-        average.write_average([tmp_path / "odd.pt"], tmp_path / "out.pt")
+        write_average([tmp_path / "odd.pt"], tmp_path / "out.pt")
     assert os.listdir(tmp_path) == ["odd.pt"]

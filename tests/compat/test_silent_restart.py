@@ -8,8 +8,8 @@ import pytest
 from fairseq import checkpoint_utils
 from fairseq.dataclass.configs import CheckpointConfig
 
+from fairseq_rope.checkpoints.averaging import write_average
 from fairseq_rope.compat.silent_restart import check_resume, check_start, stop_silent_restarts
-from fairseq_rope.tools.average import write_average
 from tests.integration.test_training import command, start, train
 from tests.support.trained import Trained
 

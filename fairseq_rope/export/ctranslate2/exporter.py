@@ -14,7 +14,7 @@ from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
 from fairseq_rope.checkpoints.loading import brief, load_models
 from fairseq_rope.export.ctranslate2.model_folder import write_checksums
 from fairseq_rope.export.ctranslate2.package import require_ctranslate2
-from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.errors import UserError, why_no_file
 from fairseq_rope_data.files import complete_folder
 from fairseq_rope_data.recorded import check_recorded
 
@@ -52,7 +52,7 @@ def export_checkpoint(
         if "\n" in file.name:
             raise UserError(f"--copy-files {file}: a name must be one line")
         if not file.is_file():
-            raise UserError(f"--copy-files {file}: {'it is a folder' if file.is_dir() else 'there is no such file'}")
+            raise UserError(f"--copy-files {file}: {why_no_file(file)}")
         check_recorded(file)
     with complete_folder(output) as folder:
         task, model = _load(path, data, source_lang, target_lang)

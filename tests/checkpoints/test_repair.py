@@ -13,9 +13,9 @@ from types import FrameType
 import pytest
 import torch
 
+from fairseq_rope.checkpoints.averaging import write_average
 from fairseq_rope.checkpoints.health import examine
-from fairseq_rope.tools import average
-from fairseq_rope.tools.repair import repair
+from fairseq_rope.checkpoints.repair import repair
 from fairseq_rope_data.errors import UserError
 from tests.support.checkpoint_files import fairseq_checkpoint, save
 
@@ -133,14 +133,14 @@ def test_an_average_is_never_the_newest(tmp_path: Path):
     put(tmp_path / "checkpoint1.pt", 20)
     put(tmp_path / "checkpoint2.pt", 40)
     for name in ("checkpoint_best.pt", "checkpoint9.pt"):
-        average.write_average([tmp_path / "checkpoint2.pt"], tmp_path / name)
+        write_average([tmp_path / "checkpoint2.pt"], tmp_path / name)
     (tmp_path / "checkpoint2.pt").unlink()
     assert list(repair(tmp_path)) == [f"made {tmp_path / LAST} from checkpoint1.pt at 20 updates"]
 
 
 def test_an_average_in_the_place_of_the_last_is_refused_by_name(tmp_path: Path):
     put(tmp_path / "checkpoint1.pt", 20)
-    average.write_average([tmp_path / "checkpoint1.pt"], tmp_path / LAST)
+    write_average([tmp_path / "checkpoint1.pt"], tmp_path / LAST)
     before = digests(tmp_path)
     message = f"{LAST} has no optimizer state, .* move it elsewhere to go on from checkpoint1.pt at 20 updates"
     with pytest.raises(UserError, match=message):
@@ -254,7 +254,7 @@ def kill_at_line(folder: Path, count: int) -> bool:
 
         def trace(frame: FrameType, event: str, argument: object) -> object:
             nonlocal left
-            if not frame.f_code.co_filename.endswith(("tools/repair.py", "shutil.py")):
+            if not frame.f_code.co_filename.endswith(("checkpoints/repair.py", "shutil.py")):
                 return None
             left -= event == "line"
             if left < 0:
