@@ -46,7 +46,7 @@ class CTranslate2Engine:
         self.target_ids = {name: i for i, name in enumerate(folder.target_names)}
         self.settings = folder.settings
         self.eos: int = task.target_dictionary.eos()
-        self.marks = {self.eos}
+        self.special_ids = {self.eos}
         self.max_source_tokens: int = min(
             task.max_positions()[0], folder.settings.max_source_positions, cfg.dataset.max_tokens or 10**9
         )
@@ -68,35 +68,35 @@ class CTranslate2Engine:
         """See `Engine`."""
         lengths = [len(source) for source in sources]
         dataset = self.task.build_dataset_for_inference(list(sources), lengths)
-        started = []
+        running = []
         # all are started before the first is awaited, so that several threads have work
         sizes = {"max_tokens": self.cfg.dataset.max_tokens, "max_sentences": self._batch_size(len(sources))}
         for batch in length_batches(dataset, lengths, **sizes):
-            limit = self._limit(max(lengths[place] for place in batch))
+            limit = self._limit(max(lengths[index] for index in batch))
             # without </s>, which the model adds
-            names = [[self.source_names[token] for token in sources[place].tolist()[:-1]] for place in batch]
+            names = [[self.source_names[token] for token in sources[index].tolist()[:-1]] for index in batch]
             results = self.translator.translate_batch(
                 names, asynchronous=True, max_decoding_length=limit + 1, **self.search
             )
-            started.append((batch, limit, results))
-        for batch, limit, results in started:
-            for place, result in zip(batch, results, strict=True):
-                yield int(place), self._hypothesis(result.result(), limit)
+            running.append((batch, limit, results))
+        for batch, limit, results in running:
+            for index, result in zip(batch, results, strict=True):
+                yield int(index), self._hypothesis(result.result(), limit)
 
     def _batch_size(self, sentences: int) -> int | None:
-        """Give how many sentences a batch has; on a CPU no worker is left without one while others have more."""
+        """Return how many sentences a batch has; on a CPU no worker is left without one while others have more."""
         if not (self.batch_size and self.shares_evenly):
             return self.batch_size
         rounds = math.ceil(sentences / (self.workers * self.batch_size))
         return max(1, math.ceil(sentences / max(1, self.workers * rounds)))
 
     def _limit(self, width: int) -> int:
-        """Give how many target tokens without </s> fit; `width` is the longest source of the batch, with </s>."""
+        """Return how many target tokens without </s> fit; `width` is the longest source of the batch, with </s>."""
         options = self.cfg.generation
         return min(int(options.max_len_a * width + options.max_len_b), self.settings.max_target_positions - 1)
 
     def _search(self, target_names: list[str]) -> dict[str, Any]:
-        """Say in the runtime's words what fairseq's generator would do."""
+        """Return the options of the search, in the runtime's names."""
         options = self.cfg.generation
         return {
             "beam_size": min(options.beam, len(target_names) - 1),

@@ -1,4 +1,4 @@
-"""What turns source tokens into target tokens: the part of a translator that has more than one form."""
+"""Engines turn source tokens into target tokens; a translator has one of two."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -26,11 +26,11 @@ class Engine(Protocol):
 
     Attributes:
         max_source_tokens: how many source tokens, with </s>, it takes.
-        marks: target tokens that are no words.
+        special_ids: target tokens that are no words, such as </s>.
     """
 
     max_source_tokens: int
-    marks: set[int]
+    special_ids: set[int]
 
     def translate(self, sources: Sequence[Tensor]) -> Iterator[tuple[int, Hypothesis | None]]:
         """Translate in batches of similar length.
@@ -38,7 +38,7 @@ class Engine(Protocol):
         Args:
             sources: (S,) each, with </s>, at most `max_source_tokens`.
 
-        Yields: the place of each source in `sources`, in any order, with its best translation if there is one.
+        Yields: the index of each source in `sources`, in any order, with its best translation if there is one.
         """
         ...
 
@@ -46,7 +46,7 @@ class Engine(Protocol):
 def length_batches(
     dataset: Any, lengths: Sequence[int], *, max_tokens: int | None, max_sentences: int | None
 ) -> Iterable[Sequence[int]]:
-    """Group the places of sentences by length.
+    """Return batches of the indices of sentences, of similar length each.
 
     Args:
         dataset: fairseq's, with its own idea of the size of a batch.

@@ -32,7 +32,7 @@ _MAX_THREADS = 1024  # the runtime ends the program where the system gives it no
 
 
 class RuntimeOptions(NamedTuple):
-    """What CTranslate2 computes with and how; what is None was not given.
+    """The options of CTranslate2; None where one was not given.
 
     Attributes:
         folder: of the model.
@@ -50,7 +50,7 @@ class RuntimeOptions(NamedTuple):
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """Add --engine and what goes with it."""
+    """Add --engine and the options of each engine."""
     group = parser.add_argument_group("Engine")
     add = group.add_argument
     add(

@@ -31,7 +31,8 @@ class FairseqEngine:
             self.generator = task.build_generator(self.models, cfg.generation)
         except (AssertionError, ValueError) as error:  # options of the search that exclude each other
             raise UserError(brief(error)) from error
-        self.marks: set[int] = getattr(self.generator, "symbols_to_strip_from_output", {task.target_dictionary.eos()})
+        no_words = {task.target_dictionary.eos()}
+        self.special_ids: set[int] = getattr(self.generator, "symbols_to_strip_from_output", no_words)
         self.max_source_tokens = self._max_source_tokens()
 
     def translate(self, sources: Sequence[Tensor]) -> Iterator[tuple[int, Hypothesis | None]]:
@@ -52,11 +53,11 @@ class FairseqEngine:
             except (AssertionError, RuntimeError, TypeError, ValueError) as error:  # options, memory, a model's NaN
                 reason = "by its options, for want of memory or over a NaN"
                 raise UserError(f"the search failed, {reason}: {brief(error)}") from error
-            for place, ranked in zip(sample["id"].tolist(), hypotheses, strict=True):
-                yield place, self._best(ranked, width)
+            for index, ranked in zip(sample["id"].tolist(), hypotheses, strict=True):
+                yield index, self._best(ranked, width)
 
     def _best(self, ranked: list[dict[str, Tensor]], width: int) -> Hypothesis | None:
-        """Take the best of a sentence; `width` is the batch's S, from which fairseq takes the length limit."""
+        """Return the best hypothesis of a sentence; `width` is S of its batch, from which fairseq limits the length."""
         if not ranked:
             return None
         options: Any = self.cfg.generation
@@ -66,7 +67,7 @@ class FairseqEngine:
         return Hypothesis(tokens, float(ranked[0]["score"]), len(tokens) if options.match_source_len else limit)
 
     def _max_source_tokens(self) -> int:
-        """Find how many source tokens, with </s>, fit the task, each model and a batch."""
+        """Return how many source tokens, with </s>, fit the task, each model and a batch."""
         limit = utils.resolve_max_positions(self.task.max_positions(), *(m.max_positions() for m in self.models))
         limit = limit[0] if isinstance(limit, tuple | list) else limit
         return min(limit, self.cfg.dataset.max_tokens or limit)

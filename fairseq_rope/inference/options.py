@@ -149,16 +149,16 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
         raise UserError("--path must name a checkpoint, or several with : between them")
     if args.engine == "fairseq" and not args.checkpoint_suffix and args.checkpoint_shard_count == 1:
         check_no_colon("--path", args.path)
-        _check("--path", utils.split_paths(args.path), Path.is_file)
+        _check_paths("--path", utils.split_paths(args.path), Path.is_file)
     for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
         if args.bpe == bpe:
             name = _given(getattr(args, option, None), bpe, option)
-            _check(f"--{option.replace('_', '-')}", [name], Path.is_file)
+            _check_paths(f"--{option.replace('_', '-')}", [name], Path.is_file)
             check_recorded(Path(name))
     if args.bpe == "subword_nmt":
         check_codes(Path(args.bpe_codes))
     # a pipe is a good input, a folder is not
-    _check("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
+    _check_paths("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
     if args.output != "-" and Path(args.output).is_dir():
         raise UserError(f"--output must be a file, but {args.output} is a folder")
     if args.task == "translation":
@@ -173,7 +173,7 @@ def _given(name: str | None, bpe: str, option: str) -> str:
     return name
 
 
-def _check(option: str, names: Sequence[str], good: Callable[[Path], bool]) -> None:
+def _check_paths(option: str, names: Sequence[str], good: Callable[[Path], bool]) -> None:
     for name in names:
         if not good(Path(name)):
             problem = "it is a folder" if name and Path(name).is_dir() else "there is no such file"

@@ -1,4 +1,4 @@
-"""What `translate` tells on stderr: a line for each note, a progress bar on a terminal, and a summary."""
+"""What `translate` prints on stderr: a line for each note, a progress bar on a terminal, and a summary."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from tqdm import tqdm
 from fairseq_rope_data.streams import tell
 
 
-class TranslateLog:
+class Progress:
     """Counts lines and bytes as they pass, and prints notes without spoiling the bar.
 
     Args:
@@ -36,7 +36,7 @@ class TranslateLog:
             tell(f"translate: line {number:,}: {text}")
 
     def reading(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Pass raw lines on, remembering their sizes."""
+        """Yield raw lines, remembering their sizes."""
         for line in lines:
             self.waiting.append(len(line))
             yield line
@@ -56,7 +56,7 @@ class TranslateLog:
 
 
 def _total_bytes(inputs: Sequence[str]) -> int | None:
-    """Add the sizes of the inputs; None, a bar without an end, if one is a pipe or a terminal."""
+    """Return the size of all inputs; None, a bar without an end, if one is a pipe or a terminal."""
     total = 0
     for name in inputs:
         status = os.fstat(sys.stdin.fileno()) if name == "-" else os.stat(name)

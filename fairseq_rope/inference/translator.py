@@ -14,11 +14,11 @@ from fairseq_rope.inference.options import Request, parse
 from fairseq_rope_data.errors import UserError
 
 # takes the number of a line, from 1, and what was replaced or cut in it
-Report = Callable[[int, str], None]
+OnNote = Callable[[int, str], None]
 
 
 def ignore(number: int, note: str) -> None:
-    """Report to nobody."""
+    """Drop a note."""
 
 
 class Translator:
@@ -28,16 +28,16 @@ class Translator:
         for translation in translator.translate(lines): ...
 
     Args:
-        request: what `translate_options.parse` gives; its inputs and output aren't used here.
-        report: told what had to be replaced or cut.
+        request: what `parse` returns; its inputs and output aren't used here.
+        on_note: called with what had to be replaced or cut.
 
     Raises:
         UserError: a model, dictionary or BPE file can't be loaded, or options exclude each other.
     """
 
-    def __init__(self, request: Request, *, report: Report = ignore) -> None:
+    def __init__(self, request: Request, *, on_note: OnNote = ignore) -> None:
         self.cfg = cfg = request.cfg
-        self.report = report
+        self.on_note = on_note
         self.buffer_size: int = cfg.interactive.buffer_size
         if not cfg.generation.no_seed_provided:
             utils.set_torch_seed(cfg.common.seed)
@@ -53,9 +53,9 @@ class Translator:
             self.engine = CTranslate2Engine(cfg, self.task, request.runtime)
 
     @classmethod
-    def from_args(cls, argv: Sequence[str], *, report: Report = ignore) -> "Translator":
+    def from_args(cls, argv: Sequence[str], *, on_note: OnNote = ignore) -> "Translator":
         """Load what a command line of `translate` names; for errors see `parse` and the class."""
-        return cls(parse(argv, __doc__ or ""), report=report)
+        return cls(parse(argv, __doc__ or ""), on_note=on_note)
 
     def translate(self, lines: Iterable[bytes | str]) -> Iterator[str]:
         """Translate lines, `--buffer-size` of them at a time, so memory doesn't grow with their number.
@@ -77,20 +77,20 @@ class Translator:
         for position, line in enumerate(lines):
             tokens, notes = self.codec.encode(line, max_tokens=self.engine.max_source_tokens)
             for note in notes:
-                self.report(first + position, note)
+                self.on_note(first + position, note)
             if tokens is not None:
                 sources[position] = tokens
         if sources:
             positions = list(sources)
-            for place, best in self.engine.translate(list(sources.values())):
-                translations[positions[place]] = self._decode(best, first + positions[place])
+            for index, best in self.engine.translate(list(sources.values())):
+                translations[positions[index]] = self._decode(best, first + positions[index])
         return translations
 
     def _decode(self, best: Hypothesis | None, number: int) -> str:
         if best is None:
-            self.report(number, "the model gave no translation")
+            self.on_note(number, "the model gave no translation")
             return ""
         # </s> stands after the last token that fits
         if len(best.tokens) > best.limit:
-            self.report(number, f"its translation was cut at {best.limit:,} tokens (--max-len-a, --max-len-b)")
-        return self.codec.decode(best.tokens, self.engine.marks)
+            self.on_note(number, f"its translation was cut at {best.limit:,} tokens (--max-len-a, --max-len-b)")
+        return self.codec.decode(best.tokens, self.engine.special_ids)

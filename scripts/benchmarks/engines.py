@@ -83,4 +83,4 @@ def _load(options: tuple[str, ...], limit: int | None, threads: int) -> tuple[Tr
 
 
 def _text(translator: Translator, tokens: list[int]) -> str:
-    return translator.codec.decode(tokens, translator.engine.marks)
+    return translator.codec.decode(tokens, translator.engine.special_ids)

@@ -18,7 +18,7 @@ def translate_all(trained: Trained, *options: str) -> list[Hypothesis]:
     translator = Translator.from_args([*trained.options(), *options])
     sources = [translator.codec.encode(line, max_tokens=100).tokens for line in trained.lines]
     found = dict(translator.engine.translate(sources))
-    return [found[place] for place in range(len(sources))]
+    return [found[index] for index in range(len(sources))]
 
 
 def both(trained: Trained, exported: Path, *options: str) -> tuple[list[Hypothesis], list[Hypothesis]]:

@@ -13,4 +13,4 @@ class Notes(list[tuple[int, str]]):
 
 def load(trained: Trained, *options: str) -> tuple[Translator, Notes]:
     notes = Notes()
-    return Translator.from_args([*trained.options(), "--beam", "2", *options], report=notes), notes
+    return Translator.from_args([*trained.options(), "--beam", "2", *options], on_note=notes), notes

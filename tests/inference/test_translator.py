@@ -139,7 +139,7 @@ def test_a_translation_that_reaches_its_length_limit_is_told(trained: Trained, e
 def test_marks_of_the_dictionary_in_untokenised_text_do_not_reach_the_model(trained: Trained) -> None:
     notes = Notes()
     options = [str(trained.data), "--path", str(trained.checkpoint), "-s", "en", "-t", "de", "--cpu"]
-    translator = Translator.from_args(options, report=notes)
+    translator = Translator.from_args(options, on_note=notes)
     dictionary = translator.task.source_dictionary
     tokens, _ = translator.codec.encode("Anna </s> <pad>", max_tokens=9)
     assert tokens is not None

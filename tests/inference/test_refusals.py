@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from fairseq_rope.inference import files
 from fairseq_rope.inference.translator import Translator
 from fairseq_rope.tools import translate
 from fairseq_rope_data.errors import UserError
@@ -169,7 +170,7 @@ def test_a_checkpoint_that_does_not_fit_the_dictionaries_is_told(trained: Traine
 def test_an_unwritable_output_is_told_before_the_model_is_loaded(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(translate, "Translator", None)
+    monkeypatch.setattr(files, "Translator", None)
     monkeypatch.setattr(sys, "argv", ["translate", *trained.options(), "--output", str(tmp_path / "no" / "out")])
     with pytest.raises(UserError, match="there is no folder"):
         translate.main()
