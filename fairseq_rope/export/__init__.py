@@ -1,1 +1,4 @@
-"""Trained models for other runtimes; each part needs an extra of its own."""
+"""A trained model in the form of another runtime, a room for each.
+
+Imports `models`, `modules`, `checkpoints` and `fairseq_rope_data`.
+"""

@@ -3,7 +3,7 @@
 import pytest
 from torch import nn
 
-from fairseq_rope.export.ctranslate2.unsupported import refuse_inexpressible
+from fairseq_rope.export.ctranslate2.unsupported import check_supported
 from fairseq_rope_data.errors import UserError
 from tests.support.small import small
 
@@ -40,7 +40,7 @@ REFUSED = {
 @pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
 def test_an_option_that_the_runtime_lacks_is_refused_by_name(options: dict, message: str) -> None:
     with pytest.raises(UserError) as error:
-        refuse_inexpressible(small(**options))
+        check_supported(small(**options))
     assert str(error.value) == message
 
 
@@ -49,18 +49,18 @@ def test_an_option_that_changes_the_modules_is_refused_by_name(option: str, valu
     model = small()
     setattr(model.args, option, value)
     with pytest.raises(UserError, match=f"--{option.replace('_', '-')} cannot be exported"):
-        refuse_inexpressible(model)
+        check_supported(model)
 
 
 def test_a_weight_that_has_no_place_is_refused_by_name() -> None:
     model = small()
     model.decoder.layers[1].ffn_layernorm = nn.LayerNorm(40)
     with pytest.raises(UserError, match=r"it has no place for decoder\.layers\.1\.ffn_layernorm\.weight"):
-        refuse_inexpressible(model)
+        check_supported(model)
 
 
 def test_other_frequencies_are_refused() -> None:
     model = small()
     model.encoder.position_method.theta = model.encoder.position_method.theta / 2
     with pytest.raises(UserError, match="its frequencies are not those of --rope-base alone"):
-        refuse_inexpressible(model)
+        check_supported(model)

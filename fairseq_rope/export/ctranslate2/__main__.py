@@ -6,7 +6,7 @@ python -m fairseq_rope.tools.translate model --engine ctranslate2 --tokenizer mo
 The folder holds the model, its vocabularies, fairseq's dictionaries, languages and length limits; with --copy-files
 also what else a deployment needs, such as the BPE codes; and the checksums of all these in SHA256SUMS, which
 `translate` compares and `sha256sum -c` can. It appears under its name when it is complete. In float32 its scores are
-fairseq's within rounding; what the runtime cannot express is refused by the option's name. Every --quantization can be
+fairseq's within rounding; what the runtime lacks is refused by the option's name. Every --quantization can be
 written on any machine, for another may read it; stderr tells if this one cannot compute in it.
 """
 

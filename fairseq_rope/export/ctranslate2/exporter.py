@@ -42,7 +42,7 @@ def export_checkpoint(
 
     Raises:
         UserError: a bad checkpoint or one that is not rotary, dictionaries that don't fit it, an option that the
-            runtime cannot express, an output that exists, or a missing package.
+            runtime does not support, an output that exists, or a missing package.
     """
     require_ctranslate2()
     # here, because it imports the package
@@ -87,6 +87,6 @@ def _load(
 
 
 def _options(state: Checkpoint) -> Namespace:
-    """Give the options that a model was trained with; a model without a command line of its own has a few only."""
+    """Return the options that a model was trained with; a model without a command line of its own has a few only."""
     options = state.get("args") or (state.get("cfg") or {}).get("model") or {}
     return options if isinstance(options, Namespace) else Namespace(**options)

@@ -25,7 +25,7 @@ QUANTIZATIONS = (
 
 
 class ModelSettings(NamedTuple):
-    """What fairseq's checkpoint says beyond weights: languages, limits in tokens with </s>, and how it was rounded."""
+    """What a checkpoint holds beyond weights: languages, limits in tokens with </s>, and how it was rounded."""
 
     source_lang: str
     target_lang: str
@@ -44,7 +44,7 @@ class ModelFolder(NamedTuple):
 
 
 def token_names(dictionary: Any) -> list[str]:
-    """Give each token of a fairseq dictionary a name of its own; the runtime knows tokens by name only.
+    """Return a name of its own for each token of a fairseq dictionary; the runtime knows tokens by name only.
 
     A word that `#fairseq:overwrite` put over an earlier one keeps its name, for text finds it by that.
     """
@@ -83,7 +83,7 @@ def check_checksums(folder: Path) -> None:
     """Compare every file with what `write_checksums` recorded; files that were put there later don't matter.
 
     Raises:
-        UserError: a file lacks, or its content isn't what it was.
+        UserError: a file is missing, or its content isn't what it was.
     """
     lines = _file(folder, CHECKSUMS).read_bytes().decode(errors="replace").split("\n")[:-1]
     if not lines:

@@ -28,7 +28,7 @@ def require_ctranslate2() -> Any:
 
 
 def device_of(package: Any, *, cpu: bool = False) -> str:
-    """Give `cuda` if there is a GPU and `cpu` is not asked for, or else `cpu`."""
+    """Return `cuda` if there is a GPU and `cpu` is not asked for, or else `cpu`."""
     return "cuda" if not cpu and package.get_cuda_device_count() > 0 else "cpu"
 
 
@@ -48,10 +48,10 @@ def share_threads(inter: int | None, intra: int | None, *, cores: int, batches: 
 
 
 def check_compute_type(package: Any, compute_type: str, device: str, *, named: str) -> None:
-    """Pass a type that the device computes in; the runtime would take another one with a warning only.
+    """Check that a device computes in a type; the runtime would take another one with a warning only.
 
     Args:
-        package: what `require_ctranslate2` gives.
+        package: what `require_ctranslate2` returns.
         compute_type: such as int8.
         device: cpu or cuda.
         named: what asks for the type, the start of the error.

@@ -27,7 +27,7 @@ RUNTIME_LAYOUT = "half"
 
 
 def transformer_model_spec(model: TransformerRopeModel, *, layout: str = RUNTIME_LAYOUT) -> Any:
-    """Describe a model that `inexpressible.refuse` has passed; its weights are copied in float32.
+    """Return the description of a model that `check_supported` has passed; its weights are copied in float32.
 
     Args:
         model: what was trained.
@@ -57,7 +57,7 @@ def transformer_model_spec(model: TransformerRopeModel, *, layout: str = RUNTIME
 
 
 def _options(model: TransformerRopeModel, stack: Any, layout: str) -> dict[str, Any]:
-    """Give what encoder and decoder both are told."""
+    """Return the options that encoder and decoder share."""
     return {
         "pre_norm": stack.layers[0].normalize_before,
         "no_final_norm": stack.layer_norm is None,
@@ -70,7 +70,7 @@ def _options(model: TransformerRopeModel, stack: Any, layout: str) -> dict[str, 
 
 
 def _row_order(model: TransformerRopeModel, stack: Any, layout: str) -> Tensor:
-    """Give which row of `q_proj` and `k_proj` stands at each place in `layout`, (H x D,)."""
+    """Return the indices of the rows of `q_proj` and `k_proj` in the order of `layout`, (H x D,)."""
     attention = stack.layers[0].self_attn
     rotary = stack.position_method
     within = pair_order(attention.head_dim, rotary.rotary_dim, source=rotary.layout, target=layout)

@@ -1,4 +1,4 @@
-"""What CTranslate2 has no place for in a rotary model: refused by the option's name, never left out."""
+"""What CTranslate2 does not support in a rotary model: an error by the option's name, never left out."""
 
 import re
 from typing import Any
@@ -19,7 +19,7 @@ _OPTIONS = {
     "no_cross_attention": "its decoder reads the source",
     "base_layers": "it has no BASE layers",
 }
-# all that `spec` copies; `version` is fairseq's own mark
+# all that `spec` copies; `version` is fairseq's own
 _WEIGHT = re.compile(
     r"(encoder|decoder)\.("
     r"version|embed_tokens\.weight|(layernorm_embedding|layer_norm)\.(weight|bias)|(output_projection|project_out_dim)\.weight|"
@@ -28,33 +28,33 @@ _WEIGHT = re.compile(
 )
 
 
-def refuse_inexpressible(model: TransformerRopeModel) -> None:
-    """Pass a model that CTranslate2 computes exactly.
+def check_supported(model: TransformerRopeModel) -> None:
+    """Check that CTranslate2 can compute a model exactly.
 
     Raises:
-        UserError: an option or a weight that the runtime cannot express; the text names it.
+        UserError: an option or a weight that the runtime does not support; the text names it.
     """
     for option, reason in _OPTIONS.items():
         if getattr(model.args, option, None):
-            raise _refusal(option, reason)
+            raise _unsupported(option, reason)
     activation = model.cfg.activation_fn
     if activation not in ACTIVATIONS:
-        raise _refusal(f"activation_fn {activation}", f"it has {', '.join(ACTIVATIONS)}")
+        raise _unsupported(f"activation_fn {activation}", f"it has {', '.join(ACTIVATIONS)}")
     for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not stack.layers:
-            raise _refusal(f"{side}_layers 0", "it needs one")
-        _refuse_frequencies(stack.position_method, model.cfg.rope_base)
+            raise _unsupported(f"{side}_layers 0", "it needs one")
+        _check_frequencies(stack.position_method, model.cfg.rope_base)
     unknown = [name for name in model.state_dict() if not _WEIGHT.fullmatch(name)]
     if unknown:
         raise UserError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
 
 
-def _refuse_frequencies(rotary: Any, base: float) -> None:
-    """Pass the frequencies that the runtime computes from a base in float32."""
+def _check_frequencies(rotary: Any, base: float) -> None:
+    """Check that the runtime can compute the frequencies, from a base in float32."""
     with np.errstate(over="ignore"):
         stored = np.float32(base)
     if not 0 < stored < np.inf:
-        raise _refusal(f"rope_base {base}", "it keeps the base in float32")
+        raise _unsupported(f"rope_base {base}", "it keeps the base in float32")
     expected = inverse_frequencies(rotary.rotary_dim, base=base)
     if not torch.equal(rotary.theta, expected.theta) or rotary.magnitude != expected.magnitude:
         raise UserError(
@@ -62,5 +62,5 @@ def _refuse_frequencies(rotary: Any, base: float) -> None:
         )
 
 
-def _refusal(option: str, reason: str) -> UserError:
+def _unsupported(option: str, reason: str) -> UserError:
     return UserError(f"--{option.replace('_', '-')} cannot be exported to CTranslate2: {reason}")

@@ -13,7 +13,7 @@ from fairseq_rope.export.ctranslate2.model_folder import (
     write_settings,
 )
 from fairseq_rope.export.ctranslate2.spec import RUNTIME_LAYOUT, transformer_model_spec
-from fairseq_rope.export.ctranslate2.unsupported import refuse_inexpressible
+from fairseq_rope.export.ctranslate2.unsupported import check_supported
 from fairseq_rope.models.translation import TransformerRopeModel
 
 
@@ -35,9 +35,9 @@ def write_model(
         layout: see `transformer_model_spec`.
 
     Raises:
-        UserError: see `refuse_inexpressible`.
+        UserError: see `check_supported`.
     """
-    refuse_inexpressible(model)
+    check_supported(model)
     source, target = task.source_dictionary, task.target_dictionary
     spec = transformer_model_spec(model, layout=layout)
     spec.register_source_vocabulary(token_names(source))
@@ -63,7 +63,7 @@ def write_model(
 
 
 def _set_special_tokens(config: Any, dictionary: Any) -> None:
-    """Tell the runtime how fairseq uses its marks: </s> ends the source, starts the target and ends it."""
+    """Set how fairseq uses special tokens: </s> ends the source, starts the target and ends it."""
     names = token_names(dictionary)
     config.bos_token, config.eos_token = names[dictionary.bos()], names[dictionary.eos()]
     config.unk_token = names[dictionary.unk()]
