@@ -1,1 +1,4 @@
-"""What fairseq, torch and their libraries do and users should not meet: a file each, with when it can go."""
+"""Quirks of fairseq, torch and their libraries, a file each: symptom, versions, and when the file can go.
+
+`everything` and the package's `__init__` apply them. Imports `checkpoints` and `fairseq_rope_data`.
+"""

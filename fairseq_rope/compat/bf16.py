@@ -1,4 +1,8 @@
-"""`--bf16` on GPUs and CPUs: fairseq's command lines take it for the sign of a TPU."""
+"""`--bf16` on GPUs and CPUs.
+
+Symptom: training and other commands with `--bf16` fail for lack of torch_xla, for fairseq sets `--tpu` wherever it
+reads `--bf16`. fairseq 0.12.2 and main; can go when `fairseq.options.parse_args_and_arch` leaves `--tpu` alone.
+"""
 
 import importlib.util
 from collections.abc import Callable
@@ -10,10 +14,9 @@ from fairseq_rope.compat.wrapping import wrap
 
 
 def allow_bf16_without_tpu() -> None:
-    """Let `--bf16` train on what the machine has.
+    """Take `--tpu` back after options are read; a `--user-dir` is imported before that.
 
-    fairseq sets `--tpu` wherever it reads `--bf16`, which then fails for lack of torch_xla. A `--user-dir` is
-    imported before the options are read, so `--tpu` can be taken back where torch_xla isn't installed.
+    Where torch_xla is installed fairseq's choice stays.
     """
     if not importlib.util.find_spec("torch_xla"):
         wrap(options, "parse_args_and_arch", _parse_without_tpu)

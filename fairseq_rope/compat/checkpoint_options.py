@@ -1,7 +1,7 @@
-"""A checkpoint with an option that is code is refused when it is read, by its name, before anything is built from it.
+"""A checkpoint with code in an option is refused when it is read, before anything is built from it.
 
-`no_eval` is what keeps such an option from running; here it is found first, so that the error can name the checkpoint
-and the option, in a training too, which has options of its own and takes over the weights only.
+Symptom: as of `no_eval`, which keeps such code from running; but its error can name neither checkpoint nor option, and
+a training, which has options of its own and takes over the weights only, would not meet it at all.
 fairseq 0.12.2 and main; can go when fairseq parses options instead of evaluating them.
 """
 
@@ -37,7 +37,7 @@ class UnsafeCheckpoint(NotPlainData, UserError):
 
 
 def refuse_code_in_checkpoints() -> None:
-    """Check what `checkpoint_utils.load_checkpoint_to_cpu` reads: all of fairseq's commands load by it."""
+    """Check the options of what `checkpoint_utils.load_checkpoint_to_cpu` reads, by which all of fairseq loads."""
     wrap(checkpoint_utils, "load_checkpoint_to_cpu", _load_checked)
 
 
@@ -48,7 +48,7 @@ def _load_checked(load: Callable[..., dict[str, Any]], path: str, *args: Any, **
 
 
 def check_options(state: dict[str, Any], path: str) -> None:
-    """Look through the options that a checkpoint was trained with.
+    """Check the options that a checkpoint was trained with.
 
     Args:
         state: the checkpoint.

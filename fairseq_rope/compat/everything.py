@@ -1,4 +1,4 @@
-"""All that works around fairseq and torch, once torch is imported."""
+"""All quirks but those that must be met before torch is imported, or in tools alone."""
 
 from fairseq_rope.compat.bf16 import allow_bf16_without_tpu
 from fairseq_rope.compat.checkpoint_options import refuse_code_in_checkpoints

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 def end_finished_trainings() -> None:
-    """Let the running fairseq-train compare before each epoch; nothing in other commands."""
+    """Compare before each epoch of the running fairseq-train; nothing is changed in other commands."""
     for name in ("fairseq_cli.train", "__main__"):
         module = sys.modules.get(name)
         if hasattr(module, "validate_and_save"):  # as no other program has
@@ -24,8 +24,8 @@ def end_finished_trainings() -> None:
 
 
 def _train_or_end(train: Callable[..., Any], cfg: Any, trainer: Any, *args: Any) -> Any:
-    most, done = cfg.optimization.max_update, trainer.get_num_updates()
-    if not most or done < most:
+    limit, updates = cfg.optimization.max_update, trainer.get_num_updates()
+    if not limit or updates < limit:
         return train(cfg, trainer, *args)
-    logger.info("nothing to train: %d updates are made, and --max-update is %d", done, most)
+    logger.info("nothing to train: %d updates are made, and --max-update is %d", updates, limit)
     return [None], True  # no validation losses, and the end

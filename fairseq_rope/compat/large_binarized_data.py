@@ -1,7 +1,8 @@
-"""Binarized data above 2 GiB: with numpy 2, `fairseq-preprocess --workers` writes sentences' addresses modulo 2^32.
+"""Binarized data above 2 GiB.
 
-The sizes that it takes over from a worker's file are numpy's int32. Since numpy 2 (NEP 50) their sum is one too: past
-2 GiB the address wraps around, and a sentence is looked for at another's place, or before the file's start.
+Symptom: with numpy 2, `fairseq-preprocess --workers` writes the addresses of sentences modulo 2^32, and a sentence is
+read at another's place, or before the file's start. The sizes that it takes from a worker's file are numpy's int32, and
+since numpy 2 (NEP 50) their sum is one too.
 fairseq 0.12.2 and main; can go when `MMapIndexedDatasetBuilder.merge_file_` takes over Python's integers.
 """
 
@@ -14,7 +15,7 @@ from fairseq_rope.compat.wrapping import wrap
 
 
 def count_bytes_without_limit() -> None:
-    """Let data merged from workers' files have any size; for fairseq-preprocess with `--user-dir`."""
+    """Sum up sizes as Python's integers; for fairseq-preprocess with `--user-dir`."""
     wrap(MMapIndexedDatasetBuilder, "merge_file_", _merge_with_python_integers)
 
 

@@ -11,7 +11,7 @@ from fairseq_rope.compat.plain_data import evaluate
 
 
 def replace_eval() -> None:
-    """Give each module of fairseq an `eval` of its own, which Python finds before the one that runs code.
+    """Set an `eval` in each module of fairseq, which Python finds before the built-in one, which runs code.
 
     `fairseq_cli` keeps Python's: it evaluates `--model-overrides`, which is the user's own.
     """

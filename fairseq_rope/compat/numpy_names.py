@@ -1,6 +1,6 @@
-"""numpy's old names, for the modules of fairseq that still use them: numpy 1.24, 2.0 and 2.4 took them away.
+"""Names that numpy 1.24, 2.0 and 2.4 took away, for the modules of fairseq that still use them.
 
-Symptoms, stock models too: `--num-batch-buckets` ends with "numpy has no attribute 'compat'" or "percentile() got an
+Symptoms, of stock models too: `--num-batch-buckets` ends with "numpy has no attribute 'compat'" or "percentile() got an
 unexpected keyword argument 'interpolation'", `--sample-break-mode eos` with the first of these, a conditional random
 field (`nacrf_transformer`) with "no attribute 'float'". fairseq 0.12.2 and main; can go when they use the new names.
 """
@@ -29,6 +29,6 @@ class _OldNames(types.ModuleType):
 
 
 def keep_old_numpy_names() -> None:
-    """Give fairseq's modules the numpy that they were written for."""
+    """Put the old names into those modules of fairseq."""
     for module in (data_utils, language_pair_dataset, token_block_dataset, dynamic_crf_layer):
         module.np = _OldNames("numpy")

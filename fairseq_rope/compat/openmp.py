@@ -1,8 +1,9 @@
 """Threads that wait for each other give up their core early: a busy machine would stop them all.
 
-Symptom: GNU's OpenMP, on which torch stands on Linux, lets a thread that is through spin for 300,000 rounds in its last
-loop's end. Where another program has taken the core of the thread that all wait for, training runs at half its speed
-or less. With 10,000 rounds it is as fast when alone (`scripts/benchmark_waiting.py`). All versions of torch.
+Symptom: where another program has taken the core of the thread that all wait for, training runs at half its speed or
+less, because GNU's OpenMP, on which torch stands on Linux, lets a waiting thread spin for 300,000 rounds. With 10,000
+rounds it is as fast when alone (`scripts/benchmark_waiting.py`).
+All versions of torch; can go when torch's OpenMP spins more briefly by itself.
 """
 
 import os

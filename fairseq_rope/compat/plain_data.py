@@ -1,4 +1,7 @@
-"""Plain data from text: what fairseq writes as Python expressions, and nothing that runs."""
+"""Plain data from text: what fairseq writes as Python expressions, and nothing that runs.
+
+Used by `no_eval` and `checkpoint_options`, and can go with them.
+"""
 
 import ast
 import operator

@@ -1,7 +1,8 @@
-"""Compiled matrix products are forgotten early: text of many lengths would fill memory with them.
+"""Compiled matrix products are dropped early: text of many lengths would fill memory with them.
 
-Symptom: on the CPU oneDNN and ideep, below torch, each keep a compiled product for every shape that they meet, 1,024 of
-them. A translator of ordinary text grows to twice its size for hours, and takes no less time. All versions of torch.
+Symptom: a translator of ordinary text on a CPU grows to twice its size for hours, and is no faster for it. oneDNN and
+ideep, below torch, each keep a compiled product for every shape that they meet, 1,024 of them.
+All versions of torch; can go when the two keep fewer by themselves, or as many as fit into a given memory.
 """
 
 import os

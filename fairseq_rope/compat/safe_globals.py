@@ -1,8 +1,9 @@
-"""Lets torch >= 2.6 load what fairseq itself writes, and nothing more.
+"""Checkpoints of fairseq load with torch's protection on, and a malicious pickle is still refused.
 
-`torch.load` runs no code from a file unless its classes are named here, so trusted checkpoints load with torch's
-protection on and a malicious pickle is still refused. Nobody needs `weights_only=False` or an environment switch.
-It lets text through that fairseq evaluates later: `compat/no_eval.py` and `compat/checkpoint_options.py` are for that.
+Symptom: "Weights only load failed" for every checkpoint, so that people turn the protection off: since torch 2.6
+`torch.load` makes no object of a class that is not named as here, and fairseq names none.
+fairseq 0.12.2 and main with torch >= 2.6; can go when fairseq names them. Text that fairseq evaluates later passes:
+`no_eval` and `checkpoint_options` are for that.
 """
 
 import argparse

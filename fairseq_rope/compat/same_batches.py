@@ -1,8 +1,8 @@
 """A training that is resumed in its second epoch or later goes on with the batches that it had.
 
-fairseq draws the order of equally long sentences, and so the batches, once in a process, from the seed and the epoch in
-which the process starts; an epoch only shuffles them. So a run resumed at the end of the first epoch or later has other
-batches than one that was never stopped: other weights, and in mid-epoch some sentences twice and others not at all.
+Symptom: a run resumed at the end of its first epoch or later has other batches than one that was never stopped: other
+weights, and in mid-epoch some sentences twice and others not at all. fairseq draws the order of equally long sentences,
+and so the batches, once in a process, from the seed and the epoch in which the process starts.
 fairseq main; 0.12.2 draws them from the seed alone. Can go when main does, too.
 """
 

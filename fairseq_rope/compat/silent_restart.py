@@ -1,8 +1,8 @@
-"""Trainings that would start from nothing, or with a new optimizer, in the folder of an earlier one stop and say so.
+"""A training that would start from nothing, or with a new optimizer, in the folder of an earlier one is an error.
 
 Symptom: without checkpoint_last.pt fairseq-train says "No existing checkpoint found", starts at epoch 1 and overwrites
 the checkpoints of --save-dir. With an average as checkpoint_last.pt it goes on at its epoch, but at 0 updates.
-fairseq: 0.12.2, fairseq-fixed 0.12.3.1 and the main branch. This file can go when fairseq itself refuses both.
+fairseq 0.12.2 and main; can go when fairseq itself refuses both.
 """
 
 import os
@@ -17,7 +17,7 @@ from fairseq_rope.compat.wrapping import wrap
 
 
 def stop_silent_restarts() -> None:
-    """Let `checkpoint_utils.load_checkpoint`, with which every training starts, refuse to forget an earlier one."""
+    """Check before and after `checkpoint_utils.load_checkpoint`, with which every training starts."""
     wrap(checkpoint_utils, "load_checkpoint", _load_or_stop)
 
 

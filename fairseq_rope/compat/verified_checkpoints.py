@@ -22,7 +22,7 @@ class DamagedCheckpoint(ValueError):
 
 
 def verify_checkpoints() -> None:
-    """Check what `checkpoint_utils.load_checkpoint_to_cpu` reads: all of fairseq's commands load by it."""
+    """Compare the checksums of what `checkpoint_utils.load_checkpoint_to_cpu` reads, by which all of fairseq loads."""
     wrap(checkpoint_utils, "load_checkpoint_to_cpu", _load_verified)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
-    """Let `around(original, *args, **kwargs)` answer every call of `owner.name`; asked for again, nothing changes.
+    """Make every call of `owner.name` one of `around(original, *args, **kwargs)`; doing it again changes nothing.
 
     Args:
         owner: a module or a class.
