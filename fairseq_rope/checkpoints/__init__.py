@@ -1,4 +1,4 @@
 """What fairseq saves: checkpoint files, their models, average and repair, and the folder of fairseq-preprocess.
 
-Imports `fairseq_rope_data` only.
+Imports `compat` and `fairseq_rope_data`.
 """

@@ -8,12 +8,12 @@ from pathlib import Path
 from fairseq.models import ARCH_MODEL_REGISTRY
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
-from fairseq_rope import TransformerRopeModel
 from fairseq_rope.checkpoints.data_folder import languages
 from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
 from fairseq_rope.checkpoints.loading import brief, load_models
 from fairseq_rope.export.ctranslate2.model_folder import write_checksums
 from fairseq_rope.export.ctranslate2.package import require_ctranslate2
+from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError, why_no_file
 from fairseq_rope_data.files import complete_folder
 from fairseq_rope_data.recorded import check_recorded
