@@ -1,4 +1,4 @@
-"""What a checkpoint is good for: a training can go on from it, or only a translation, or it is damaged."""
+"""The health of a checkpoint: fit to resume from, fit to translate with alone, or damaged."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ class Health:
 
 
 def examine(path: Path) -> Health:
-    """Read a checkpoint, every byte of it, and return what it is good for.
+    """Read a checkpoint, every byte of it, and return its health.
 
     Raises:
         OSError: it cannot be read, which says nothing about what is in it.

@@ -82,7 +82,7 @@ def _set_aside(path: Path, why: str) -> str:
 
 
 def _check_untrained(folder: Path) -> None:
-    """Raise where a training was, now that none of its checkpoints can be resumed from."""
+    """Check that no training was in a folder that has no checkpoint to resume from."""
     names = [path.name for path in checkpoints_in(folder)]
     names += sorted(path.name for path in folder.iterdir() if is_set_aside(path.name))
     if names:

@@ -91,7 +91,7 @@ class RunningMean:
 
 
 def _check_value(path: Path, key: str, value: Any) -> None:
-    """Raise if `value` isn't a tensor with numbers in memory, of a type that has a mean, all of them finite."""
+    """Check that `value` is a dense tensor in memory, of a type that has a mean, and all its numbers are finite."""
     if not isinstance(value, Tensor):
         raise UserError(f"cannot average {path}: {key} is a {type(value).__name__}, not a tensor")
     if value.is_meta or value.is_nested or value.layout != torch.strided:

@@ -46,7 +46,7 @@ def _cell(result: Result) -> str:
 
 
 def _settings_of(hyps: Path) -> ScoreSettings:
-    """Return how the text of hyp-SET.LANG was scored; all is allowed, for its score has told or allowed it before."""
+    """Return the settings that hyp-SET.LANG was scored with; all is allowed, as `score` has reported it before."""
     report = reports(hyps.parent).get(hyps.stem.removeprefix("hyp-"), {})
     lowercase = bool(report.get("settings", {}).get("lowercase", False))
     return ScoreSettings(hyps.suffix.removeprefix("."), detokenized=True, lowercase=lowercase, allow=ALLOWED)

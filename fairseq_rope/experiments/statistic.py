@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Statistic:
-    """Numbers that belong together, and how they read.
+    """One or more numbers and the form of their text.
 
     Args:
         values: the numbers.

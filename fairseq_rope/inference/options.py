@@ -44,7 +44,7 @@ _REFUSED = {
 
 
 class Request(NamedTuple):
-    """What to translate, how and where to.
+    """A checked command line: what to translate, how and where to.
 
     `cfg` is fairseq's own configuration, `-` is stdin or stdout; without `runtime` the engine is fairseq's.
     """

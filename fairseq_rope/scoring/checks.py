@@ -1,4 +1,4 @@
-"""What must hold before a score is worth anything: each breach is an error that names file and line."""
+"""Checks of text before it is scored: each failure is an error that names file and line."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ def check_language(target_lang: str) -> None:
 
 
 def bpe_kind(lines: Sequence[str], wanted: str = "") -> str:
-    """Choose how BPE is joined: as `wanted`, or else sentencepiece where every line has its mark, or subword_nmt.
+    """Return how to join BPE: as `wanted`, or else sentencepiece where every line has its mark, or subword_nmt.
 
     Raises:
         UserError: `wanted` is the other kind than the text is, which would give a wrong score without a sign.

@@ -16,7 +16,7 @@ RAW_NEEDS = "--target-lang, by whose rules the hypotheses are detokenized, or --
 
 @dataclass(frozen=True)
 class ScoreSettings:
-    """How to read the text, each as the option of the same name; an empty text is an option not given."""
+    """How to read the text, as the options of the same names say; empty where one is not given."""
 
     target_lang: str = ""
     post_process: str = ""
@@ -50,14 +50,14 @@ class TextPair(NamedTuple):
 
 
 def kind_of_bpe(evaluation: Evaluation, settings: ScoreSettings) -> str:
-    """Choose how BPE is joined: see `bpe_kind`; raw text has none."""
+    """Return how to join BPE: see `bpe_kind`; raw text has none."""
     return (
         "none" if settings.detokenized else bpe_kind((evaluation.refs or evaluation.hyps).lines, settings.post_process)
     )
 
 
 def word_pair(evaluation: Evaluation, kind: str) -> TextPair | None:
-    """Join BPE pieces into words; None where there are only raw references."""
+    """Return the text with BPE pieces joined into words; None where there are only raw references."""
     return None if evaluation.refs is None else TextPair(_joined(evaluation.hyps, kind), _joined(evaluation.refs, kind))
 
 
@@ -78,7 +78,7 @@ def raw_pair(evaluation: Evaluation, kind: str, settings: ScoreSettings) -> Text
 
 
 def source_words(evaluation: Evaluation) -> list[int] | None:
-    """Count the words of each source sentence, which are what white space parts, BPE joined; None without a source."""
+    """Return the number of words, between white space, of each source sentence, BPE joined; None without a source."""
     if evaluation.src is None:
         return None
     return [len(line.split()) for line in join_bpe(evaluation.src.lines, bpe_kind(evaluation.src.lines))]

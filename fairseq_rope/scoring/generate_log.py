@@ -16,7 +16,7 @@ _SUMMARY = re.compile(r"(?:.*\| )?Generate \S+ with beam=\d+: (.*)")
 
 @dataclass(frozen=True)
 class GenerateLog:
-    """What a complete log says, in the order of the test set.
+    """The sentences of a complete log, in the order of the test set.
 
     fairseq decodes (--bpe, --tokenizer) what it prints as T and as D, never H; so D is what compares with T. Without
     a decoder D is H. With --nbest, the first hypothesis of a sentence is the one that counts.

@@ -13,7 +13,7 @@ from fairseq_rope_data.errors import UserError
 
 @dataclass(frozen=True)
 class Score:
-    """One number, its text for people, and the settings it was measured with."""
+    """A score: its value, its text for people, and its signature, the settings it was measured with."""
 
     name: str
     value: float

@@ -1,4 +1,4 @@
-"""All scores that a translation's text allows, and what a reader of them must know."""
+"""The report on an evaluation: every score that its texts allow, with notes for the reader."""
 
 import functools
 from collections.abc import Sequence
