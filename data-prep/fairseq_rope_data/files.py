@@ -51,11 +51,16 @@ def read_lines(path: Path) -> Iterator[str]:
         UserError: the file cannot be opened, is a page that a server sent instead, or a line is not UTF-8.
     """
     with open_text(path) as file:
-        head = file.peek(1024).lstrip(BOM + b" \t\r\n").lower()
-        if head.startswith((b"<!doctype html", b"<html")):
-            raise UserError(f"{path} is an HTML page, such as a server's error message, and not text")
-        for number, line in enumerate(file, 1):
-            yield decode(line, str(path), number)
+        yield from decoded(file, str(path))
+
+
+def decoded(file: BufferedReader, name: str) -> Iterator[str]:
+    """Yield the lines of a file at its start, as `read_lines` does."""
+    head = file.peek(1024).lstrip(BOM + b" \t\r\n").lower()
+    if head.startswith((b"<!doctype html", b"<html")):
+        raise UserError(f"{name} is an HTML page, such as a server's error message, and not text")
+    for number, line in enumerate(file, 1):
+        yield decode(line, name, number)
 
 
 @contextlib.contextmanager

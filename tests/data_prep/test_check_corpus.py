@@ -138,4 +138,4 @@ def test_a_bad_corpus_is_one_line_that_names_it(
     done = check(monkeypatch, tmp_path / "train", options=("--any-language",))
     for name, path in paths.items():
         message = message.replace(name, str(path))
-    assert (done.status, done.stdout, done.stderr) == (1, b"", f"check_corpus: error: {message}")
+    assert (done.status, done.stdout, done.stderr) == (1, b"", f"check_corpus: error: {message}\n")

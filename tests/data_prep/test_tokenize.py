@@ -39,17 +39,17 @@ def test_each_line_is_what_fairseqs_tokeniser_gives(monkeypatch, options, settin
 
 
 def test_normalisation_comes_before_white_space_is_joined_and_before_the_tokeniser(monkeypatch):
-    done = run_program(monkeypatch, "tokenize", "--lang", "de", "--normalise", "--jobs", "1", stdin=TEXT)
-    normalise = normalizer("de")
+    done = run_program(monkeypatch, "tokenize", "--lang", "de", "--normalize", "--jobs", "1", stdin=TEXT)
+    normalize = normalizer("de")
     moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de"))
-    expected = [" ".join(moses.encode(" ".join(normalise(line).split())).split()) for line in LINES]
+    expected = [" ".join(moses.encode(" ".join(normalize(line).split())).split()) for line in LINES]
     assert done.stdout.decode().split("\n")[:-1] == expected
     assert expected[3] == "Sie sagt : &quot; Ja &quot; &amp; geht ."
     assert expected[6] == "10,000 % ... &quot; so &quot;"
 
 
 def test_without_a_tokeniser_only_white_space_case_and_punctuation_change(monkeypatch):
-    options = ("--lang", "de", "--normalise", "--lowercase", "--tokenizer", "none", "--jobs", "1")
+    options = ("--lang", "de", "--normalize", "--lowercase", "--tokenizer", "none", "--jobs", "1")
     done = run_program(monkeypatch, "tokenize", *options, stdin=TEXT)
     assert done.stdout.decode().split("\n")[:-1] == [
         "ein schwarz-weißer hund, z.b. am 3.10.",
@@ -93,4 +93,4 @@ def test_a_language_whose_abbreviations_are_unknown_is_told(monkeypatch):
 )
 def test_a_bad_input_is_one_line_that_names_it(monkeypatch, arguments, stdin, message):
     done = run_program(monkeypatch, "tokenize", "--lang", "de", *arguments, stdin=stdin)
-    assert (done.status, done.stderr) == (1, f"tokenize: error: {message}")
+    assert (done.status, done.stderr) == (1, f"tokenize: error: {message}\n")

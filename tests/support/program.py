@@ -26,6 +26,7 @@ def run_program(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: object, 
     output, errors = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     status = 0
     with monkeypatch.context() as patch:
+        patch.delitem(sys.modules, f"fairseq_rope_data.{name}", raising=False)  # or runpy warns of it
         patch.setattr(sys, "argv", [name, *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         patch.setattr(sys, "stdout", output)
