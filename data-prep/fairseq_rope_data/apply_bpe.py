@@ -6,12 +6,12 @@ parallel it reads no pipe and leaves its parts in the folder for temporary files
     python -m fairseq_rope_data.apply_bpe --codes codes train.tok.de >train.bpe.de
 """
 
-import argparse
 import io
 from pathlib import Path
 
 from subword_nmt.apply_bpe import BPE
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.bpe_codes import read_codes
 from fairseq_rope_data.errors import run
 from fairseq_rope_data.segmentation import SubwordNMT
@@ -20,7 +20,7 @@ from fairseq_rope_data.workers import add_arguments, filter_file
 
 def main() -> None:
     """Read the options, then the text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "apply_bpe")
     parser.add_argument("--codes", type=Path, required=True, metavar="FILE", help="what learn_bpe or subword-nmt wrote")
     add_arguments(parser)
     options = parser.parse_args()

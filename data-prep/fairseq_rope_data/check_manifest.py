@@ -5,10 +5,10 @@ Binarized data has no checksum of its own: with a bit changed it is another text
     python -m fairseq_rope_data.check_manifest runs/wmt14 data-bin
 """
 
-import argparse
 import json
 from pathlib import Path
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.manifest import FOLDERS, facts
 
@@ -51,7 +51,7 @@ def check(work: Path, name: str, entry: dict[str, int | str]) -> None:
 
 def main() -> None:
     """Read the options, then the files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "check_manifest")
     parser.add_argument("work", type=Path, metavar="WORK", help="folder of the corpus")
     parser.add_argument("folders", nargs="*", default=FOLDERS, metavar="FOLDER", help="of WORK (default: all)")
     options = parser.parse_args()

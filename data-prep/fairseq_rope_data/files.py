@@ -137,7 +137,7 @@ def _target(path: Path) -> Path:
     if file.is_symlink():
         raise UserError(f"cannot write {path}: it is a link to itself")
     if file.exists() and not file.is_file():
-        raise UserError(f"cannot write {_named(path)}: it is not a file")
+        raise UserError(f"cannot write {_named(path)}: it is a {'folder' if file.is_dir() else 'device'}")
     if not file.parent.is_dir():
         raise UserError(f"cannot write {_named(path)}: there is no folder {file.parent}")
     return file

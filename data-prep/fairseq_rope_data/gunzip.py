@@ -3,7 +3,6 @@
 python -m fairseq_rope_data.gunzip FILE
 """
 
-import argparse
 import gzip
 import shutil
 import sys
@@ -11,6 +10,7 @@ import zlib
 from pathlib import Path
 from typing import IO
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import open_text
 
@@ -52,7 +52,7 @@ def description(path: Path) -> str:
 
 def main() -> None:
     """Read the option, then the file."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "gunzip")
     parser.add_argument("file", type=Path, metavar="FILE")
     path = parser.parse_args().file
     try:

@@ -7,7 +7,6 @@ are: there is no time in it, and logs and unfinished files (*.log, *.part*) are 
 of lines, which are the newlines.
 """
 
-import argparse
 import contextlib
 import gzip
 import hashlib
@@ -19,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files, open_text
 from fairseq_rope_data.gunzip import Unpacked, description
@@ -114,7 +114,7 @@ def settings(words: list[str]) -> dict[str, str]:
 
 def main() -> None:
     """Read the options, then the files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "manifest")
     parser.add_argument("work", type=Path, metavar="WORK", help="folder of the corpus")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="what the corpus was made with")
     options = parser.parse_args()

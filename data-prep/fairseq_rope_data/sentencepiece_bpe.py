@@ -17,7 +17,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from fairseq_rope_data import segmentation
+from fairseq_rope_data import cli, segmentation
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files, read_lines
 from fairseq_rope_data.reservoir import Reservoir
@@ -88,7 +88,7 @@ def apply(options: argparse.Namespace) -> None:
 
 def main() -> None:
     """Read the command and its options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "sentencepiece_bpe")
     commands = parser.add_subparsers(required=True, metavar="learn|apply")
     learner = commands.add_parser("learn", help="write --model from files")
     learner.set_defaults(command=learn)

@@ -7,7 +7,6 @@ FILE is refused, with the member's name, for names outside its folder, links tha
 unpacks to far more than text can; it is read to there only.
 """
 
-import argparse
 import gzip
 import posixpath
 import shutil
@@ -19,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import open_text
 from fairseq_rope_data.gunzip import RATIO, Unpacked, description
@@ -97,7 +97,7 @@ def print_first(path: Path, names: list[str]) -> None:
 
 def main() -> None:
     """Read the options, then the archive."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "tar_archive")
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("members", nargs="*", metavar="MEMBER")
     options = parser.parse_args()

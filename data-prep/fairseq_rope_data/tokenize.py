@@ -14,6 +14,7 @@ import sys
 from sacremoses import MosesTokenizer
 from sacremoses.corpus import NonbreakingPrefixes
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 from fairseq_rope_data.normalize import normalizer
 from fairseq_rope_data.segmentation import moses, segmenter
@@ -37,7 +38,7 @@ def line_function(options: argparse.Namespace) -> LineFunction:
 
 def main() -> None:
     """Read the options, then the text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "tokenize")
     parser.add_argument("--lang", required=True, help="language of the text, as en or de")
     parser.add_argument(
         "--normalize", "--normalise", action="store_true", help="normalize punctuation, drop what does not print"

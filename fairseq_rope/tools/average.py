@@ -14,6 +14,7 @@ import torch
 
 from fairseq_rope.checkpoints.files import Checkpoint, last_epoch_checkpoints, last_update_checkpoints, load_checkpoint
 from fairseq_rope.checkpoints.running_mean import RunningMean
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 
@@ -118,9 +119,7 @@ def choose_inputs(args: argparse.Namespace) -> list[Path]:
 
 def main() -> None:
     """Read the command line and average."""
-    parser = argparse.ArgumentParser(
-        prog="average", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "average")
     add = parser.add_argument
     add("--inputs", required=True, nargs="+", type=Path, help="checkpoint files, or one folder with a --num option")
     add("--output", required=True, type=Path, metavar="FILE", help="where the averaged checkpoint goes")

@@ -8,7 +8,6 @@ this is between equal systems; below 0.05 it is commonly called significant. The
 command, sacrebleu REF -i BASELINE SYSTEM... --paired-bs.
 """
 
-import argparse
 import dataclasses
 import json
 import os
@@ -21,6 +20,7 @@ from fairseq_rope.scoring.checks import ALLOWED, same_length
 from fairseq_rope.scoring.detokenize import check_language
 from fairseq_rope.scoring.evaluation import Pair, Settings, check
 from fairseq_rope.scoring.text import read_text
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.streams import tell
 
@@ -60,9 +60,7 @@ def as_table(comparisons: list[Comparison]) -> str:
 
 def main() -> None:
     """Read the options, compare and print."""
-    parser = argparse.ArgumentParser(
-        prog="compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "compare")
     add = parser.add_argument
     add("baseline", type=Path, metavar="BASELINE", help="detokenised hypotheses, one a line, plain or gzipped")
     add("systems", type=Path, nargs="+", metavar="SYSTEM", help="the same sentences by another system")

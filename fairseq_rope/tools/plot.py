@@ -3,11 +3,11 @@
 python -m fairseq_rope.tools.plot runs/quickstart --output learning_curves.png
 """
 
-import argparse
 from pathlib import Path
 
 from fairseq_rope.experiments.train_log import TrainLog, read_train_log
 from fairseq_rope.experiments.work_folder import model_folders
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 
@@ -38,7 +38,7 @@ def draw(logs: dict[str, TrainLog], output: Path) -> None:
 
 def main() -> None:
     """Read the options and draw."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "plot")
     parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
     parser.add_argument("--output", type=Path, required=True, metavar="PNG", help="the picture to write")
     options = parser.parse_args()

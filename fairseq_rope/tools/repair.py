@@ -9,7 +9,6 @@ checkpoint_last.pt. Nothing is deleted: what was there is renamed to NAME.broken
 --checkpoint-suffix are left alone, because the shards of a model belong together.
 """
 
-import argparse
 import os
 import shutil
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from fairseq_rope.checkpoints.health import Health, examine
 from fairseq_rope.checkpoints.names import LAST, aside_name, checkpoints_in, is_set_aside
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import named_when_full
 
@@ -103,9 +103,7 @@ def _check_untrained(folder: Path) -> None:
 
 def main() -> None:
     """Read the options and repair."""
-    parser = argparse.ArgumentParser(
-        prog="repair", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "repair")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the --save-dir of fairseq-train")
     for sentence in repair(parser.parse_args().folder):
         print(sentence, flush=True)

@@ -8,7 +8,6 @@ BLEU by the length of the source, and the paired bootstrap between the first mod
 on each test set that has WORK/raw/SET.LANG and hyp-SET.LANG of both, which tools.score --save-hyps writes.
 """
 
-import argparse
 import dataclasses
 import json
 import math
@@ -24,6 +23,7 @@ from fairseq_rope.scoring.bootstrap import Comparison
 from fairseq_rope.scoring.checks import ALLOWED, ORDER_NOTE
 from fairseq_rope.scoring.evaluation import Settings
 from fairseq_rope.tools import compare
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
 Rows = dict[str, dict[int, Figure]]  # name of the figure -> that of each seed that has it
@@ -137,7 +137,7 @@ def _values(rows: Rows) -> dict[str, dict[int, float | None]]:
 
 def main() -> None:
     """Read the options and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "results")
     parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()

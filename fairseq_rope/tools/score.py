@@ -29,6 +29,7 @@ from fairseq_rope.scoring.evaluation import RAW_NEEDS, Corpus, Settings
 from fairseq_rope.scoring.generate_log import parse_generate_log
 from fairseq_rope.scoring.report import Report, score
 from fairseq_rope.scoring.text import Text, read_lines, read_text
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 
@@ -148,9 +149,7 @@ def _is_same(output: Path, given: Path | None) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="score", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "score")
     add = parser.add_argument
     add("--sys", "-s", type=Path, metavar="FILE", help="hypotheses, one a line, plain or gzipped; - is stdin")
     add("--ref", "-r", type=Path, metavar="FILE", help="references, in the same form as the hypotheses")
