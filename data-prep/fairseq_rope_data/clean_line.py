@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from fairseq_rope_data.files import BOM
+
 # all that some program takes for a line's end, and all that shows nothing; a tab is ordinary white space
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
@@ -50,7 +52,7 @@ def one_line(text: str) -> str:
 def byte_lines(stream: Iterator[bytes]) -> Iterator[bytes]:
     r"""Give the lines of a binary file, which end at \n only, without a byte order mark at its start."""
     for number, line in enumerate(stream):
-        yield line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
+        yield line.removeprefix(BOM) if number == 0 else line
 
 
 def _decode(raw: bytes | str) -> tuple[str, int]:

@@ -8,46 +8,11 @@ import shutil
 import sys
 import zlib
 from pathlib import Path
-from typing import IO
 
 from fairseq_rope_data import cli
+from fairseq_rope_data.archives import Unpacked, description
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import open_text
-
-# refused above both: text shrinks to a third, or to a tenth where it repeats itself
-ALWAYS_ALLOWED = 1 << 26
-RATIO = 100
-
-
-class Unpacked:
-    """The bytes that a gzip file holds, `file`, which end with an error where they are too many."""
-
-    def __init__(self, path: Path, file: IO[bytes]):
-        self.path, self.file = path, file
-        self.limit = self.left = max(ALWAYS_ALLOWED, RATIO * path.stat().st_size)
-
-    def read(self, size: int) -> bytes:
-        """Read up to `size` bytes.
-
-        Raises:
-            UserError: they are more than the limit leaves.
-        """
-        data = self.file.read(min(size, self.left + 1))
-        self.left -= len(data)
-        if self.left < 0:
-            raise UserError(f"{self.path} is not unpacked: it holds more than {RATIO} times its size")
-        return data
-
-
-def description(path: Path) -> str:
-    """Say what a file is instead of a whole gzip file."""
-    with path.open("rb") as file:
-        head = file.read(500)
-    if any(mark in head.lower() for mark in (b"<html", b"<!doctype")):
-        kind = "an HTML page of"
-    else:
-        kind = "truncated or corrupt," if head.startswith(b"\x1f\x8b") else "not gzip,"
-    return f"{kind} {path.stat().st_size} bytes"
 
 
 def main() -> None:

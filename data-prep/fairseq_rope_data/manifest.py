@@ -16,13 +16,13 @@ import zlib
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
-from typing import Protocol
 
 from fairseq_rope_data import cli
+from fairseq_rope_data.archives import Readable, Unpacked, description
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files, open_text
-from fairseq_rope_data.gunzip import Unpacked, description
 
+MANIFEST = "manifest.json"
 FOLDERS = ("raw", "text", "data-bin")
 PACKAGES = (
     "fairseq",
@@ -39,12 +39,7 @@ PACKAGES = (
 )
 CHUNK = 1 << 20
 
-
-class Readable(Protocol):
-    """What facts are read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Read up to `size` bytes."""
+Facts = dict[str, int | str]
 
 
 def versions() -> dict[str, str]:
@@ -77,7 +72,7 @@ def plain(path: Path) -> Iterator[Readable]:
         raise UserError(f"{packed} is not a whole gzip file: {description(packed)}") from None
 
 
-def facts(path: Path) -> dict[str, int | str]:
+def facts(path: Path) -> Facts:
     """Return size and SHA-256 of a file, and the number of lines if it is text; memory doesn't depend on its size."""
     digest, size, lines, is_text = hashlib.sha256(), 0, 0, True
     with plain(path) as file:
@@ -123,7 +118,7 @@ def main() -> None:
     if not hashed:
         raise UserError(f"{options.work} has no file in {', '.join(FOLDERS)}")
     content = {"versions": versions(), "settings": chosen, "files": hashed}
-    with complete_files(options.work / "manifest.json") as (part,):
+    with complete_files(options.work / MANIFEST) as (part,):
         part.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
