@@ -1,4 +1,4 @@
-"""Split tokenised text into BPE, line by line, on all cores: what `subword-nmt apply-bpe` gives, in bounded memory.
+"""Split tokenized text into BPE, line by line, on all cores: what `subword-nmt apply-bpe` gives, in bounded memory.
 
 That command remembers every word type it meets, one more for each few lines, in each of its processes, and in
 parallel it reads no pipe and leaves its parts in the folder for temporary files when it is killed.

@@ -59,7 +59,7 @@ class Unpacked:
 
 @contextlib.contextmanager
 def opened(path: Path, form: str = "gzip") -> Iterator[tuple[tarfile.TarFile, Unpacked]]:
-    """Open a tar archive for reading from its start; give also its unpacked bytes.
+    """Yield a tar archive that is read from its start, and its unpacked bytes.
 
     Args:
         path: the file.
@@ -121,7 +121,7 @@ def problem(member: tarfile.TarInfo, limit: int, *, links: bool) -> str | None:
 
 
 def is_outside(name: str) -> bool:
-    """Tell whether a name leads out of the folder that it is in."""
+    """Return whether a name leads out of the folder that it is in."""
     return posixpath.isabs(name) or posixpath.normpath(name).split("/")[0] == ".."
 
 

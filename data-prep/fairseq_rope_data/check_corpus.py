@@ -24,7 +24,7 @@ SAMPLE = 200  # pairs; of ordinary text ten are enough
 
 
 def looks_swapped(sample: list[Pair], langs: tuple[str, str], identifier: LanguageIdentifier) -> bool:
-    """Tell whether each side reads like the other's language."""
+    """Return whether each side reads like the other's language."""
     sides = (" ".join(pair[side] for pair in sample) for side in (0, 1))
     return tuple(identifier.classify(side)[0] for side in sides) == langs[::-1]
 

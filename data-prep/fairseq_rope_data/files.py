@@ -65,7 +65,7 @@ def decoded(file: BufferedReader, name: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def complete_file(path: Path) -> Iterator[Path]:
-    """Give a temporary path, renamed to `path` when the block ends well and removed when it does not.
+    """Yield a temporary path, renamed to `path` when the block ends well and removed when it does not.
 
     Where `path` is a link the file that it points to is written, and the link stays.
 
@@ -78,7 +78,7 @@ def complete_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def complete_files(*paths: Path) -> Iterator[list[Path]]:
-    """Give a temporary path for each of `paths`, renamed in this order when the block ends well, else removed.
+    """Yield a temporary path for each of `paths`, renamed in this order when the block ends well, else removed.
 
     The last one is a sign: where it is, all are complete. Links and errors as in `complete_file`.
     """
@@ -98,7 +98,7 @@ def complete_files(*paths: Path) -> Iterator[list[Path]]:
 
 @contextlib.contextmanager
 def complete_folder(path: Path) -> Iterator[Path]:
-    """Give a new folder beside `path`, renamed to it when the block ends well and removed when it does not.
+    """Yield a new folder beside `path`, renamed to it when the block ends well and removed when it does not.
 
     Raises:
         UserError: something, be it a link, is at `path` already, or its parent does not exist.

@@ -1,4 +1,4 @@
-"""Learn joint BPE merges from tokenised text, in the form of `subword-nmt learn-bpe`.
+"""Learn joint BPE merges from tokenized text, in the form of `subword-nmt learn-bpe`.
 
 The algorithm is that of Sennrich et al. (2016), run by Hugging Face's tokenizers: subword-nmt's own program takes
 three times the time and twice the memory, more than 4 GiB for the words of WMT14. The two take pairs that are equally
@@ -59,7 +59,7 @@ def blocks(files: list[Path]) -> Iterator[list[str]]:
 def main() -> None:
     """Read the options, then the text."""
     parser = cli.parser(__doc__, "learn_bpe")
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="tokenised text of one or more languages")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="tokenized text of one or more languages")
     parser.add_argument("--merges", type=int, required=True, metavar="N")
     options = parser.parse_args()
     if options.merges < 1:

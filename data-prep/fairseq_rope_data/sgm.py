@@ -24,7 +24,7 @@ _SEGMENT = re.compile(r"\s*<seg\b[^>]*>(.*)</seg>\s*")
 
 
 def is_sgm(lines: list[str]) -> bool:
-    """Tell by the first line that isn't empty."""
+    """Return whether text is SGM, by its first line that isn't empty."""
     return bool(_SGM.match(next((line for line in lines if line.strip()), "")))
 
 

@@ -28,7 +28,7 @@ class Text:
     numbers: Sequence[int] = ()
 
     def place(self, index: int) -> str:
-        """Give file and line of the sentence `index`, counted from 0."""
+        """Return file and line of the sentence `index`, counted from 0."""
         return f"{self.name}:{self.numbers[index] if self.numbers else index + 1}"
 
 

@@ -1,4 +1,4 @@
-"""fairseq_rope_data.tokenize: what fairseq's own tokeniser and tools.normalise give, line for line, in order."""
+"""fairseq_rope_data.tokenize: what fairseq's own tokenizer and normalize give, line for line, in order."""
 
 import subprocess
 import sys
@@ -31,14 +31,14 @@ TEXT = "".join(f"{line}\n" for line in LINES).encode()
     ],
     ids=["defaults", "no dash splits, lower case", "no escapes"],
 )
-def test_each_line_is_what_fairseqs_tokeniser_gives(monkeypatch, options, settings, lower):
+def test_each_line_is_what_fairseqs_tokenizer_gives(monkeypatch, options, settings, lower):
     done = run_program(monkeypatch, "tokenize", "--lang", "de", "--jobs", "1", *options, stdin=TEXT)
     moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de", **settings))
     expected = [moses.encode(line.lower() if lower else line) for line in LINES]
     assert done.stdout.decode().split("\n")[:-1] == [" ".join(line.split()) for line in expected]
 
 
-def test_normalisation_comes_before_white_space_is_joined_and_before_the_tokeniser(monkeypatch):
+def test_normalization_comes_before_white_space_is_joined_and_before_the_tokenizer(monkeypatch):
     done = run_program(monkeypatch, "tokenize", "--lang", "de", "--normalize", "--jobs", "1", stdin=TEXT)
     normalize = normalizer("de")
     moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de"))
@@ -48,8 +48,9 @@ def test_normalisation_comes_before_white_space_is_joined_and_before_the_tokenis
     assert expected[6] == "10,000 % ... &quot; so &quot;"
 
 
-def test_without_a_tokeniser_only_white_space_case_and_punctuation_change(monkeypatch):
-    options = ("--lang", "de", "--normalize", "--lowercase", "--tokenizer", "none", "--jobs", "1")
+@pytest.mark.parametrize("normalize", ["--normalize", "--normalise"])
+def test_without_a_tokenizer_only_white_space_case_and_punctuation_change(monkeypatch, normalize):
+    options = ("--lang", "de", normalize, "--lowercase", "--tokenizer", "none", "--jobs", "1")
     done = run_program(monkeypatch, "tokenize", *options, stdin=TEXT)
     assert done.stdout.decode().split("\n")[:-1] == [
         "ein schwarz-weißer hund, z.b. am 3.10.",

@@ -1,4 +1,4 @@
-"""Chooses noun phrases and places that make sense for a verb."""
+"""Choose noun phrases and places that make sense for a verb."""
 
 from collections.abc import Sequence
 

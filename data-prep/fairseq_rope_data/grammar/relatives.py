@@ -1,4 +1,4 @@
-"""Chooses sentences with relative clauses, whose pronoun agrees with its noun in German."""
+"""Choose sentences with relative clauses, whose pronoun agrees with its noun in German."""
 
 from collections.abc import Sequence
 from dataclasses import replace

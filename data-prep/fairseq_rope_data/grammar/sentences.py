@@ -1,4 +1,4 @@
-"""Chooses sentences of one or two clauses and says them in both languages."""
+"""Choose sentences of one or two clauses and say them in both languages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
