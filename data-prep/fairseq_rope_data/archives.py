@@ -58,51 +58,49 @@ class Unpacked:
 
 
 @contextlib.contextmanager
-def opened(path: Path, form: str = "gzip") -> Iterator[tuple[tarfile.TarFile, Unpacked]]:
-    """Yield a tar archive that is read from its start, and its unpacked bytes.
+def unpacked(path: Path, advice: str = "") -> Iterator[Unpacked]:
+    """Open a gzip file.
+
+    Raises:
+        UserError: it cannot be opened, is not a whole gzip file, which `advice` follows, or holds more than text can.
+    """
+    try:
+        with open_text(path) as packed, gzip.open(packed) as file:
+            yield Unpacked(path, file)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise UserError(f"{path} is not a whole gzip file: {description(path, 'gzip')}{advice}") from None
+
+
+def members(path: Path, form: str, *, links: bool) -> Iterator[tuple[tarfile.TarInfo, tarfile.TarFile]]:
+    """Yield the members of a tar archive with the archive, and read it to its end, where checksums are.
 
     Args:
         path: the file.
         form: gzip, bzip2, xz or, if it isn't compressed, tar.
+        links: whether a link within the archive is allowed.
 
     Raises:
-        UserError: it cannot be read, is truncated, corrupt or no archive.
+        UserError: it cannot be read, is truncated, corrupt or no archive; or a member must not be unpacked, which is
+            named.
     """
     try:
         with open_text(path) as packed, _FORMS[form][0](packed) as file:
             stream = Unpacked(path, file)
             # "r|" reads blocks in their order, so that the limit ends the reading
             with tarfile.open(fileobj=cast("IO[bytes]", stream), mode="r|") as archive:
-                yield archive, stream
+                for member in archive:
+                    reason = problem(member, stream.limit, links=links)
+                    if reason:
+                        raise UserError(f"{path} is not unpacked: its member {member.name!r} {reason}")
+                    yield member, archive
+                while stream.read(1 << 20):
+                    pass
     except tarfile.TarError as error:
         raise UserError(f"{path} is no tar archive, or a truncated one: {error}") from None
     except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # not the data's fault
             raise
         raise UserError(f"{path} is no whole archive: {description(path, form)}") from None
-
-
-def safe_members(
-    path: Path, archive: tarfile.TarFile, stream: Unpacked, *, links: bool = True
-) -> Iterator[tarfile.TarInfo]:
-    """Yield the members of an archive that is open, and read it to its end, where checksums are.
-
-    Args:
-        path: its file.
-        archive: see `opened`.
-        stream: see `opened`.
-        links: whether a link within the archive is allowed.
-
-    Raises:
-        UserError: a member must not be unpacked; the text names it.
-    """
-    for member in archive:
-        reason = problem(member, stream.limit, links=links)
-        if reason:
-            raise UserError(f"{path} is not unpacked: its member {member.name!r} {reason}")
-        yield member
-    while stream.read(1 << 20):
-        pass
 
 
 def problem(member: tarfile.TarInfo, limit: int, *, links: bool) -> str | None:
@@ -125,7 +123,7 @@ def is_outside(name: str) -> bool:
     return posixpath.isabs(name) or posixpath.normpath(name).split("/")[0] == ".."
 
 
-def description(path: Path, form: str = "gzip") -> str:
+def description(path: Path, form: str) -> str:
     """Return what a file is instead of a whole one of its form."""
     with path.open("rb") as file:
         head = file.read(500)

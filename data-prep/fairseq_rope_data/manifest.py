@@ -7,18 +7,16 @@ are: there is no time in it, and logs and unfinished files (*.log, *.part*) are 
 of lines, which are the newlines.
 """
 
-import contextlib
-import gzip
 import hashlib
 import json
 import platform
-import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from importlib import metadata
 from pathlib import Path
 
 from fairseq_rope_data import cli
-from fairseq_rope_data.archives import Readable, Unpacked, description
+from fairseq_rope_data.archives import Readable, unpacked
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files, open_text
 
@@ -53,23 +51,10 @@ def versions() -> dict[str, str]:
     return found
 
 
-@contextlib.contextmanager
-def plain(path: Path) -> Iterator[Readable]:
-    """Open a file, or FILE.gz unpacked where there is no FILE.
-
-    Raises:
-        UserError: it cannot be opened, is not a whole gzip file, or holds more than text can.
-    """
+def plain(path: Path) -> AbstractContextManager[Readable]:
+    """Open a file, or FILE.gz unpacked where there is no FILE; for errors see `open_text` and `unpacked`."""
     packed = path.with_name(f"{path.name}.gz")
-    if path.exists() or not packed.exists():
-        with open_text(path) as file:
-            yield file
-        return
-    try:
-        with open_text(packed) as raw, gzip.open(raw) as file:
-            yield Unpacked(packed, file)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise UserError(f"{packed} is not a whole gzip file: {description(packed)}") from None
+    return open_text(path) if path.exists() or not packed.exists() else unpacked(packed)
 
 
 def facts(path: Path) -> Facts:

@@ -13,20 +13,15 @@ from pathlib import Path
 from typing import IO, cast
 
 from fairseq_rope_data import cli
-from fairseq_rope_data.archives import opened, safe_members
+from fairseq_rope_data.archives import members
 from fairseq_rope_data.errors import UserError, run
 
 
 def files(path: Path) -> dict[str, bool]:
-    """Return the names of the whole archive, and whether each is one file and nothing else.
-
-    Raises:
-        UserError: see `archives.opened`; or a member must not be unpacked, which is named.
-    """
+    """Return the names in an archive, and whether each is one file and nothing else; for errors see `members`."""
     found: dict[str, bool] = {}
-    with opened(path) as (archive, stream):
-        for member in safe_members(path, archive, stream):
-            found[member.name] = member.isfile() and member.name not in found
+    for member, _ in members(path, "gzip", links=True):
+        found[member.name] = member.isfile() and member.name not in found
     return found
 
 
@@ -34,7 +29,7 @@ def print_first(path: Path, names: list[str]) -> None:
     """Print the first of the members that is there.
 
     Raises:
-        UserError: see `files`; or none is there, or it isn't one file.
+        UserError: see `members`; or none is there, or it isn't one file.
     """
     found = files(path)
     name = next((name for name in names if name in found), None)
@@ -42,9 +37,10 @@ def print_first(path: Path, names: list[str]) -> None:
         raise UserError(f"{path} does not hold {names[0]}: it is another archive under this name")
     if not found[name]:
         raise UserError(f"{path} is not unpacked: its member {name!r} is a link or a folder, or is there twice")
-    with opened(path) as (archive, _):
-        content = next(archive.extractfile(member) for member in archive if member.name == name)
-        shutil.copyfileobj(cast("IO[bytes]", content), sys.stdout.buffer)
+    for member, archive in members(path, "gzip", links=True):
+        if member.name == name:
+            shutil.copyfileobj(cast("IO[bytes]", archive.extractfile(member)), sys.stdout.buffer)
+            break
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from fairseq import file_utils
 
 from fairseq_rope.compat.wrapping import wrap
-from fairseq_rope_data.archives import is_outside, opened, safe_members
+from fairseq_rope_data.archives import is_outside, members
 from fairseq_rope_data.errors import UserError
 
 _FORMS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz"}
@@ -32,8 +32,7 @@ def _load_checked(load: Callable[[str], Any], archive_file: str) -> Any:
     if not os.path.isdir(path):
         # read from its start without unpacking it, as far as its members are allowed
         form = _FORMS.get(os.path.splitext(archive_file)[1], "tar")
-        with opened(Path(path), form) as (archive, stream):
-            names = [member.name for member in safe_members(Path(path), archive, stream, links=False)]
+        names = [member.name for member, _ in members(Path(path), form, links=False)]
         start = os.path.commonprefix(names)  # noqa: RUF071  by letters, as fairseq, which moves what is there
         if is_outside(start):
             raise UserError(f"{path} is not unpacked: all its names begin with {start!r}")
