@@ -10,12 +10,12 @@ taken for each other: --any-language leaves the comparison out.
     python -m fairseq_rope_data.check_corpus --source-lang en --target-lang de raw/train raw/valid raw/test
 """
 
-import argparse
 import sys
 from pathlib import Path
 
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.parallel import Pair, add_languages, languages, pairs
 from fairseq_rope_data.reservoir import Reservoir
@@ -24,7 +24,7 @@ SAMPLE = 200  # pairs; of ordinary text ten are enough
 
 
 def looks_swapped(sample: list[Pair], langs: tuple[str, str], identifier: LanguageIdentifier) -> bool:
-    """Tell whether each side reads like the other's language."""
+    """Return whether each side reads like the other's language."""
     sides = (" ".join(pair[side] for pair in sample) for side in (0, 1))
     return tuple(identifier.classify(side)[0] for side in sides) == langs[::-1]
 
@@ -56,7 +56,7 @@ def check(prefix: str, langs: tuple[str, str], identifier: LanguageIdentifier | 
 
 def main() -> None:
     """Read the options, then each corpus."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "check_corpus")
     parser.add_argument("prefixes", nargs="+", metavar="PREFIX", help="a corpus: its files' path without .LANG")
     add_languages(parser)
     parser.add_argument("--any-language", action="store_true", help="don't ask whether the sides look swapped")

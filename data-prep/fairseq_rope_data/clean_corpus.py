@@ -11,12 +11,12 @@ reads text/train.bpe.{en,de} and writes text/train.{en,de} and, as a sign that b
 text/train.clean.json. It prints the counts.
 """
 
-import argparse
 import json
 from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files
 from fairseq_rope_data.parallel import add_languages, languages, pairs
@@ -75,7 +75,7 @@ def table(counts: Counter[str], rules: Rules) -> str:
 
 def main() -> None:
     """Read the options, then the corpus."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "clean_corpus")
     parser.add_argument("input", metavar="IN", help="corpus to read: its files' path without .LANG")
     parser.add_argument("output", metavar="OUT", help="corpus to write, likewise")
     add_languages(parser)

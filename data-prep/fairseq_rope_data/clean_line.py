@@ -1,8 +1,10 @@
-"""Make one raw line safe for tokenisers, dictionaries and line-by-line output, and say what had to change."""
+"""Make one raw line safe for tokenizers, dictionaries and line-by-line output, and say what had to change."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
+
+from fairseq_rope_data.files import BOM
 
 # all that some program takes for a line's end, and all that shows nothing; a tab is ordinary white space
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
@@ -37,7 +39,7 @@ def clean_line(raw: bytes | str, *, max_chars: int) -> CleanLine:
     if controls:
         notes.append(f"control characters replaced by spaces: {controls:,}")
     if len(text) > max_chars:
-        notes.append(f"cut from {len(text):,} to {max_chars:,} characters, before tokenisation")
+        notes.append(f"cut from {len(text):,} to {max_chars:,} characters, before tokenization")
         text = text[:max_chars].rstrip()
     return CleanLine(text, notes)
 
@@ -48,9 +50,9 @@ def one_line(text: str) -> str:
 
 
 def byte_lines(stream: Iterator[bytes]) -> Iterator[bytes]:
-    r"""Give the lines of a binary file, which end at \n only, without a byte order mark at its start."""
+    r"""Yield the lines of a binary file, which end at \n only, without a byte order mark at its start."""
     for number, line in enumerate(stream):
-        yield line.removeprefix(b"\xef\xbb\xbf") if number == 0 else line
+        yield line.removeprefix(BOM) if number == 0 else line
 
 
 def _decode(raw: bytes | str) -> tuple[str, int]:

@@ -51,16 +51,21 @@ def read_lines(path: Path) -> Iterator[str]:
         UserError: the file cannot be opened, is a page that a server sent instead, or a line is not UTF-8.
     """
     with open_text(path) as file:
-        head = file.peek(1024).lstrip(BOM + b" \t\r\n").lower()
-        if head.startswith((b"<!doctype html", b"<html")):
-            raise UserError(f"{path} is an HTML page, such as a server's error message, and not text")
-        for number, line in enumerate(file, 1):
-            yield decode(line, str(path), number)
+        yield from decoded(file, str(path))
+
+
+def decoded(file: BufferedReader, name: str) -> Iterator[str]:
+    """Yield the lines of a file at its start, as `read_lines` does."""
+    head = file.peek(1024).lstrip(BOM + b" \t\r\n").lower()
+    if head.startswith((b"<!doctype html", b"<html")):
+        raise UserError(f"{name} is an HTML page, such as a server's error message, and not text")
+    for number, line in enumerate(file, 1):
+        yield decode(line, name, number)
 
 
 @contextlib.contextmanager
 def complete_file(path: Path) -> Iterator[Path]:
-    """Give a temporary path, renamed to `path` when the block ends well and removed when it does not.
+    """Yield a temporary path, renamed to `path` when the block ends well and removed when it does not.
 
     Where `path` is a link the file that it points to is written, and the link stays.
 
@@ -73,7 +78,7 @@ def complete_file(path: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def complete_files(*paths: Path) -> Iterator[list[Path]]:
-    """Give a temporary path for each of `paths`, renamed in this order when the block ends well, else removed.
+    """Yield a temporary path for each of `paths`, renamed in this order when the block ends well, else removed.
 
     The last one is a sign: where it is, all are complete. Links and errors as in `complete_file`.
     """
@@ -93,7 +98,7 @@ def complete_files(*paths: Path) -> Iterator[list[Path]]:
 
 @contextlib.contextmanager
 def complete_folder(path: Path) -> Iterator[Path]:
-    """Give a new folder beside `path`, renamed to it when the block ends well and removed when it does not.
+    """Yield a new folder beside `path`, renamed to it when the block ends well and removed when it does not.
 
     Raises:
         UserError: something, be it a link, is at `path` already, or its parent does not exist.
@@ -132,7 +137,7 @@ def _target(path: Path) -> Path:
     if file.is_symlink():
         raise UserError(f"cannot write {path}: it is a link to itself")
     if file.exists() and not file.is_file():
-        raise UserError(f"cannot write {_named(path)}: it is not a file")
+        raise UserError(f"cannot write {_named(path)}: it is a {'folder' if file.is_dir() else 'device'}")
     if not file.parent.is_dir():
         raise UserError(f"cannot write {_named(path)}: there is no folder {file.parent}")
     return file

@@ -6,16 +6,16 @@ reads data/train.en.gz, unpacked, where there is no data/train.en. With --versio
 of the packages that text goes through, a line each.
 """
 
-import argparse
 from pathlib import Path
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 from fairseq_rope_data.manifest import facts, versions
 
 
 def main() -> None:
     """Read the options, then the files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "fingerprint")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a text, or its name without .gz")
     parser.add_argument("--versions", action="store_true", help="print the versions of Python and of packages first")
     options = parser.parse_args()

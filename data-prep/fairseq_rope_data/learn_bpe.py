@@ -1,4 +1,4 @@
-"""Learn joint BPE merges from tokenised text, in the form of `subword-nmt learn-bpe`.
+"""Learn joint BPE merges from tokenized text, in the form of `subword-nmt learn-bpe`.
 
 The algorithm is that of Sennrich et al. (2016), run by Hugging Face's tokenizers: subword-nmt's own program takes
 three times the time and twice the memory, more than 4 GiB for the words of WMT14. The two take pairs that are equally
@@ -7,7 +7,6 @@ frequent in another order; of 37,000 merges of mixed English and German 99.5% ar
     python -m fairseq_rope_data.learn_bpe --merges 37000 train.tok.en train.tok.de >codes
 """
 
-import argparse
 import json
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.trainers import BpeTrainer
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import read_lines
 
@@ -58,8 +58,8 @@ def blocks(files: list[Path]) -> Iterator[list[str]]:
 
 def main() -> None:
     """Read the options, then the text."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="tokenised text of one or more languages")
+    parser = cli.parser(__doc__, "learn_bpe")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="tokenized text of one or more languages")
     parser.add_argument("--merges", type=int, required=True, metavar="N")
     options = parser.parse_args()
     if options.merges < 1:

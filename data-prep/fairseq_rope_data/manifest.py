@@ -7,22 +7,20 @@ are: there is no time in it, and logs and unfinished files (*.log, *.part*) are 
 of lines, which are the newlines.
 """
 
-import argparse
-import contextlib
-import gzip
 import hashlib
 import json
 import platform
-import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from importlib import metadata
 from pathlib import Path
-from typing import Protocol
 
+from fairseq_rope_data import cli
+from fairseq_rope_data.archives import Readable, unpacked
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files, open_text
-from fairseq_rope_data.gunzip import Unpacked, description
 
+MANIFEST = "manifest.json"
 FOLDERS = ("raw", "text", "data-bin")
 PACKAGES = (
     "fairseq",
@@ -39,12 +37,7 @@ PACKAGES = (
 )
 CHUNK = 1 << 20
 
-
-class Readable(Protocol):
-    """What facts are read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Read up to `size` bytes."""
+Facts = dict[str, int | str]
 
 
 def versions() -> dict[str, str]:
@@ -58,26 +51,13 @@ def versions() -> dict[str, str]:
     return found
 
 
-@contextlib.contextmanager
-def plain(path: Path) -> Iterator[Readable]:
-    """Open a file, or FILE.gz unpacked where there is no FILE.
-
-    Raises:
-        UserError: it cannot be opened, is not a whole gzip file, or holds more than text can.
-    """
+def plain(path: Path) -> AbstractContextManager[Readable]:
+    """Open a file, or FILE.gz unpacked where there is no FILE; for errors see `open_text` and `unpacked`."""
     packed = path.with_name(f"{path.name}.gz")
-    if path.exists() or not packed.exists():
-        with open_text(path) as file:
-            yield file
-        return
-    try:
-        with open_text(packed) as raw, gzip.open(raw) as file:
-            yield Unpacked(packed, file)
-    except (EOFError, gzip.BadGzipFile, zlib.error):
-        raise UserError(f"{packed} is not a whole gzip file: {description(packed)}") from None
+    return open_text(path) if path.exists() or not packed.exists() else unpacked(packed)
 
 
-def facts(path: Path) -> dict[str, int | str]:
+def facts(path: Path) -> Facts:
     """Return size and SHA-256 of a file, and the number of lines if it is text; memory doesn't depend on its size."""
     digest, size, lines, is_text = hashlib.sha256(), 0, 0, True
     with plain(path) as file:
@@ -114,7 +94,7 @@ def settings(words: list[str]) -> dict[str, str]:
 
 def main() -> None:
     """Read the options, then the files."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "manifest")
     parser.add_argument("work", type=Path, metavar="WORK", help="folder of the corpus")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="what the corpus was made with")
     options = parser.parse_args()
@@ -123,7 +103,7 @@ def main() -> None:
     if not hashed:
         raise UserError(f"{options.work} has no file in {', '.join(FOLDERS)}")
     content = {"versions": versions(), "settings": chosen, "files": hashed}
-    with complete_files(options.work / "manifest.json") as (part,):
+    with complete_files(options.work / MANIFEST) as (part,):
         part.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Normalise punctuation and drop what doesn't print, before tokenisation, in training text and in new text alike."""
+"""Normalize punctuation and drop what doesn't print, before tokenization, in training text and in new text alike."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ _NON_PRINTING = regex.compile(r"\p{C}")
 
 
 def normalizer(lang: str) -> Callable[[str], str]:
-    r"""Make the function that does what Moses' normalize-punctuation.perl and remove-non-printing-char.perl do.
+    r"""Return the function that does what Moses' normalize-punctuation.perl and remove-non-printing-char.perl do.
 
     Quotation marks, dashes, ellipses and no-break spaces take their ASCII form; a comma or full stop beside a closing
     quotation mark goes inside it in English and outside it in German, French and Spanish; a character that doesn't
@@ -24,9 +24,9 @@ def normalizer(lang: str) -> Callable[[str], str]:
     """
     moses = MosesPunctNormalizer(lang=lang, perl_parity=True)
 
-    def normalise(text: str) -> str:
+    def normalize(text: str) -> str:
         # the script sees the line's end too: one rule, for a full stop before a quotation mark, needs a character there
         punctuated: str = moses.normalize(f"{text}\n")
         return _NON_PRINTING.sub(" ", punctuated).strip()
 
-    return normalise
+    return normalize

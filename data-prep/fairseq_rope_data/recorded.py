@@ -1,17 +1,50 @@
-"""Files that a recipe prepared are what they were then: WORK/manifest.json has the checksum of each.
+"""Files that a recipe prepared are what they were then: WORK/manifest.json has size and SHA-256 of each.
 
 A dictionary or a file of BPE codes has no checksum of its own. With two of its lines swapped or a letter changed it is
 still one, of another model, and translations are wrong without a word.
 """
 
-import hashlib
 import json
 import os
 from pathlib import Path
 
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.manifest import MANIFEST, Facts, facts
 
-MANIFEST = "manifest.json"
+
+def recorded_files(manifest: Path) -> dict[str, Facts]:
+    """Return what a manifest says of each file, by its path in WORK.
+
+    Raises:
+        UserError: it can't be read, or isn't what `manifest` wrote.
+    """
+    try:
+        files: dict[str, Facts] = json.loads(manifest.read_bytes())["files"]
+        is_whole = all(entry.keys() >= {"bytes", "sha256"} for entry in files.values())
+    except OSError as error:
+        raise UserError(f"cannot read {manifest}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UserError(f"{manifest} is damaged: {error!r}; without it nothing tells if files are whole") from None
+    if not is_whole:
+        raise UserError(f"{manifest} is damaged: a file has no size or no SHA-256")
+    return files
+
+
+def check_file(path: Path, entry: Facts, manifest: Path) -> None:
+    """Compare a file with its entry in a manifest.
+
+    Raises:
+        UserError: it is missing, or not the one that was recorded.
+    """
+    if not path.is_file():
+        raise UserError(f"{path} is missing, though {manifest} has it")
+    found = facts(path)
+    for what, name in (("bytes", "size"), ("sha256", "SHA-256")):
+        if found[what] != entry[what]:
+            raise UserError(
+                f"{path} is not the file that was prepared: its {name} is {found[what]}, "
+                f"but {entry[what]} in {manifest}; make it again"
+            )
 
 
 def check_recorded(path: Path) -> None:
@@ -22,12 +55,7 @@ def check_recorded(path: Path) -> None:
     """
     path = Path(os.path.abspath(path))  # not resolved: a folder of WORK may be a link to a larger disk
     manifest = path.parent.parent / MANIFEST
-    if not manifest.is_file():
-        return
-    try:
-        entry = json.loads(manifest.read_bytes())["files"].get(f"{path.parent.name}/{path.name}")
-        recorded = None if entry is None else entry["sha256"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{manifest} is damaged ({error}); without it nothing tells if {path} is whole") from error
-    if recorded not in (None, hashlib.sha256(path.read_bytes()).hexdigest()):
-        raise UserError(f"{path} is not the file that was prepared: its SHA-256 is another than in {manifest}")
+    if manifest.is_file():
+        entry = recorded_files(manifest).get(f"{path.parent.name}/{path.name}")
+        if entry is not None:
+            check_file(path, entry, manifest)

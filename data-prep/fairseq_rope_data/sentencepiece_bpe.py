@@ -17,6 +17,7 @@ from pathlib import Path
 
 import sentencepiece
 
+from fairseq_rope_data import cli, segmentation
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files, read_lines
 from fairseq_rope_data.reservoir import Reservoir
@@ -82,12 +83,12 @@ def apply(options: argparse.Namespace) -> None:
         model = sentencepiece.SentencePieceProcessor(model_file=str(options.model))
     except (OSError, RuntimeError) as error:
         raise UserError(f"--model {options.model} is no sentencepiece model: {error}") from None
-    filter_file(lambda line: " ".join(model.encode(line, out_type=str)), options)
+    filter_file(segmentation.sentencepiece(model), options)
 
 
 def main() -> None:
     """Read the command and its options."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "sentencepiece_bpe")
     commands = parser.add_subparsers(required=True, metavar="learn|apply")
     learner = commands.add_parser("learn", help="write --model from files")
     learner.set_defaults(command=learn)

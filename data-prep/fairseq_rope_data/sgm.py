@@ -7,13 +7,13 @@ text passes as it is.
     python -m fairseq_rope_data.sgm --lines 3003 test-full/newstest2014-deen-ref.de.sgm >test.de
 """
 
-import argparse
 import html
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import read_lines
 
@@ -24,7 +24,7 @@ _SEGMENT = re.compile(r"\s*<seg\b[^>]*>(.*)</seg>\s*")
 
 
 def is_sgm(lines: list[str]) -> bool:
-    """Tell by the first line that isn't empty."""
+    """Return whether text is SGM, by its first line that isn't empty."""
     return bool(_SGM.match(next((line for line in lines if line.strip()), "")))
 
 
@@ -45,7 +45,7 @@ def segments(lines: list[str], name: str) -> Iterator[str]:
 
 def main() -> None:
     """Read the options, then the file."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "sgm")
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--lines", type=int, metavar="N", help="how many there must be")
     options = parser.parse_args()

@@ -32,7 +32,7 @@ def tell(text: str) -> None:
 
 
 def stream_problem(error: Exception, closed: list[str]) -> str:
-    """Say which standard stream failed; errors that name no file are of those. Empty for others."""
+    """Return which standard stream failed, "" if none did; errors that name no file are of those."""
     if not isinstance(error, OSError) or error.filename is not None:
         return ""
     if error.errno == errno.EBADF and closed:

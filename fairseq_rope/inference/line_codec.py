@@ -3,16 +3,18 @@
 from typing import Any, NamedTuple
 
 import torch
+from fairseq.data.encoders.moses_tokenizer import MosesTokenizer
+from fairseq.data.encoders.sentencepiece_bpe import SentencepieceBPE
+from fairseq.data.encoders.subword_nmt_bpe import SubwordNMTBPE
 from torch import Tensor
 
 from fairseq_rope_data.clean_line import clean_line, one_line
 from fairseq_rope_data.normalize import normalizer
+from fairseq_rope_data.segmentation import SubwordNMT, moses, segmenter, sentencepiece
+from fairseq_rope_data.workers import LineFunction
 
 # a token is rarely this long, so a line with more characters for each token that fits would be cut by tokens anyway
 _CHARS_PER_TOKEN = 32
-# subword_nmt remembers the pieces of all words that it has seen, a hundred bytes for a character; it forgets them after
-# so much text, which bounds the memory whatever the words are, and costs ordinary text next to nothing
-_REMEMBERED_CHARS = 500_000
 
 
 class Encoded(NamedTuple):
@@ -23,28 +25,31 @@ class Encoded(NamedTuple):
 
 
 class LineCodec:
-    """Cleaning, normalisation, lower-casing, tokeniser, BPE and dictionary, one way and back.
+    """Cleaning, normalization, lower-casing, tokenizer, BPE and dictionary, one way and back.
 
     Args:
         task: fairseq's task, for its dictionaries.
         cfg: fairseq's configuration: `--tokenizer`, `--bpe` and `--post-process` with their options.
-        normalise: normalise the source's punctuation by the rules of its language, for models of such text.
+        normalize: normalize the source's punctuation by the rules of its language, for models of such text.
         lowercase: lower-case the source, for models of such text.
     """
 
-    def __init__(self, task: Any, cfg: Any, *, normalise: bool, lowercase: bool) -> None:
+    def __init__(self, task: Any, cfg: Any, *, normalize: bool, lowercase: bool) -> None:
         self.task = task
         self.tokenizer = task.build_tokenizer(cfg.tokenizer)
         self.bpe = task.build_bpe(cfg.bpe)
         self.post_process = cfg.common_eval.post_process
-        self.normalise = normalizer(cfg.task.source_lang) if normalise else None
-        self.lowercase = lowercase
-        self._chars = 0
+        self.segment = segmenter(
+            normalize=normalizer(cfg.task.source_lang) if normalize else str,
+            lowercase=lowercase,
+            tokenize=_tokenize(self.tokenizer),
+            split=_split(self.bpe),
+        )
 
     def encode(self, line: bytes | str, *, max_tokens: int) -> Encoded:
         """Turn a raw line into source tokens, at most `max_tokens` of them with </s>; what is too long is cut."""
         text, notes = clean_line(line, max_chars=_CHARS_PER_TOKEN * max_tokens)
-        (tokens,), _ = self.task.get_interactive_tokens_and_lengths([text], self._segment)
+        (tokens,), _ = self.task.get_interactive_tokens_and_lengths([text], self.segment)
         words, end = tokens[:-1], tokens[-1:]
         if len(words) == 0:
             return Encoded(None, notes)
@@ -63,20 +68,6 @@ class LineCodec:
         text = text if self.bpe is None else self.bpe.decode(text)
         return one_line(text if self.tokenizer is None else self.tokenizer.decode(text))
 
-    def _segment(self, text: str) -> str:
-        text = text if self.normalise is None else self.normalise(text)
-        # as tokenize does: a no-break space is no symbol of training text, but sentencepiece would make it one
-        text = " ".join(text.split())
-        text = text.lower() if self.lowercase else text
-        text = text if self.tokenizer is None else self.tokenizer.encode(text)
-        if self.bpe is None:
-            return text
-        self._chars += len(text)
-        if self._chars > _REMEMBERED_CHARS and hasattr(getattr(self.bpe, "bpe", None), "cache"):
-            self.bpe.bpe.cache.clear()
-            self._chars = 0
-        return self.bpe.encode(text)
-
     def _replace_marks(self, words: Tensor) -> list[str]:
         """Replace in place what only the dictionary may use: a `</s>` or `<pad>` in the text would end or hide it."""
         dictionary = self.task.source_dictionary
@@ -84,3 +75,20 @@ class LineCodec:
         count = int(marks.sum())
         words[marks] = dictionary.unk()
         return [f"marks of the dictionary, such as </s>, replaced by <unk>: {count:,}"] if count else []
+
+
+def _tokenize(tokenizer: Any) -> LineFunction:
+    """Return the step that training text went through, if there is one for this tokenizer of fairseq, or its own."""
+    if type(tokenizer) is MosesTokenizer:
+        cfg = tokenizer.cfg
+        return moses(tokenizer.tok, dash_splits=not cfg.moses_no_dash_splits, escape=not cfg.moses_no_escape)
+    return str if tokenizer is None else tokenizer.encode
+
+
+def _split(bpe: Any) -> LineFunction:
+    """Return likewise the step of a BPE of fairseq."""
+    if type(bpe) is SubwordNMTBPE:
+        return SubwordNMT(bpe.bpe)
+    if type(bpe) is SentencepieceBPE and not bpe.enable_sampling:
+        return sentencepiece(bpe.sp)
+    return str if bpe is None else bpe.encode

@@ -18,7 +18,7 @@ from omegaconf import MISSING
 from fairseq_rope.checkpoints.data_folder import check_no_colon, languages
 from fairseq_rope.inference.engine_options import RuntimeOptions, add_engine_options, runtime_options
 from fairseq_rope.scoring.detokenize import BPE_KINDS
-from fairseq_rope_data.bpe_codes import check_codes
+from fairseq_rope_data.bpe_codes import read_codes
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.recorded import check_recorded
 
@@ -52,7 +52,7 @@ class Request(NamedTuple):
     cfg: Any
     inputs: list[str]
     output: str
-    normalise: bool
+    normalize: bool
     lowercase: bool
     runtime: RuntimeOptions | None
 
@@ -83,7 +83,7 @@ def parse(argv: Sequence[str], description: str) -> Request:
     _check_options(args)
     _check_files(args, inputs)
     cfg = convert_namespace_to_omegaconf(args)
-    return Request(cfg, inputs, args.output, args.normalise, args.lowercase, runtime)
+    return Request(cfg, inputs, args.output, args.normalize, args.lowercase, runtime)
 
 
 def _parser(description: str) -> argparse.ArgumentParser:
@@ -98,9 +98,10 @@ def _parser(description: str) -> argparse.ArgumentParser:
         "--output", metavar="FILE", default="-", help="file to write, complete or not at all; - is stdout"
     )
     group.add_argument(
+        "--normalize",
         "--normalise",
         action="store_true",
-        help="normalise punctuation and drop what does not print, for models of such text",
+        help="normalize punctuation and drop what does not print, for models of such text",
     )
     group.add_argument("--lowercase", action="store_true", help="lower-case the input, for models of such text")
     # fairseq has --input already, for one file
@@ -156,15 +157,15 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
             _check_paths(f"--{option.replace('_', '-')}", [name], Path.is_file)
             check_recorded(Path(name))
     if args.bpe == "subword_nmt":
-        check_codes(Path(args.bpe_codes))
+        read_codes(Path(args.bpe_codes), "--bpe-codes")
     # a pipe is a good input, a folder is not
     _check_paths("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
     if args.output != "-" and Path(args.output).is_dir():
         raise UserError(f"--output must be a file, but {args.output} is a folder")
     if args.task == "translation":
         args.source_lang, args.target_lang = languages(Path(args.data), args.source_lang, args.target_lang)
-    if args.normalise and not getattr(args, "source_lang", None):
-        raise UserError("--normalise needs --source-lang: its rules depend on the language")
+    if args.normalize and not getattr(args, "source_lang", None):
+        raise UserError("--normalize needs --source-lang: its rules depend on the language")
 
 
 def _given(name: str | None, bpe: str, option: str) -> str:

@@ -22,7 +22,7 @@ def ignore(number: int, note: str) -> None:
 
 
 class Translator:
-    """An engine, tokeniser and BPE, loaded once, on the GPU if there is one and `--cpu` isn't given.
+    """An engine, tokenizer and BPE, loaded once, on the GPU if there is one and `--cpu` isn't given.
 
         translator = Translator.from_args(["data-bin", "--path", "checkpoint_best.pt", "--tokenizer", "moses"])
         for translation in translator.translate(lines): ...
@@ -43,8 +43,8 @@ class Translator:
             utils.set_torch_seed(cfg.common.seed)
         try:
             self.task = tasks.setup_task(cfg.task)
-            self.codec = LineCodec(self.task, cfg, normalise=request.normalise, lowercase=request.lowercase)
-        except Exception as error:  # each task, tokeniser and BPE has errors of its own
+            self.codec = LineCodec(self.task, cfg, normalize=request.normalize, lowercase=request.lowercase)
+        except Exception as error:  # each task, tokenizer and BPE has errors of its own
             raise UserError(f"cannot load the dictionaries of {cfg.task.data} or --bpe: {brief(error)}") from error
         self.engine: Engine
         if request.runtime is None:

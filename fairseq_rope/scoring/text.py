@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairseq_rope_data.errors import UserError, why_no_file
+from fairseq_rope_data.files import decode
 
 _GZIP_MAGIC = b"\x1f\x8b"
-BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,5 @@ def read_lines(path: Path) -> list[str]:
             raise UserError(f"cannot read {name}: its gzip data is truncated or corrupt ({error})") from error
     if not data:
         raise UserError(f"{name} is empty")
-    lines = data.removeprefix(BOM).removesuffix(b"\n").split(b"\n")
-    return [_decode(line.removesuffix(b"\r"), name, number) for number, line in enumerate(lines, start=1)]
-
-
-def _decode(line: bytes, name: str, number: int) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        bad = line[error.start : error.start + 1].hex()
-        raise UserError(f"{name}:{number}: not valid UTF-8, byte {error.start + 1} is 0x{bad}") from error
+    lines = data.removesuffix(b"\n").split(b"\n")
+    return [decode(line, name, number).removesuffix("\r") for number, line in enumerate(lines, start=1)]

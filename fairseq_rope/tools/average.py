@@ -6,18 +6,16 @@ Options are those of fairseq's script. The result is for fairseq-generate: setti
 newest with --num-...), the optimizer's state goes. Memory: the running sum and one checkpoint.
 """
 
-import argparse
 from pathlib import Path
 
 from fairseq_rope.checkpoints.averaging import choose_inputs, write_average
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
 
 def main() -> None:
     """Read the command line and average."""
-    parser = argparse.ArgumentParser(
-        prog="average", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "average")
     add = parser.add_argument
     add("--inputs", required=True, nargs="+", type=Path, help="checkpoint files, or one folder with a --num option")
     add("--output", required=True, type=Path, metavar="FILE", help="where the averaged checkpoint goes")

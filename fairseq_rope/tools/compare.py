@@ -8,7 +8,6 @@ this is between equal systems; below 0.05 it is commonly called significant. The
 command, sacrebleu REF -i BASELINE SYSTEM... --paired-bs.
 """
 
-import argparse
 import dataclasses
 import json
 import os
@@ -20,14 +19,13 @@ from fairseq_rope.scoring.checks import ALLOWED, allowed
 from fairseq_rope.scoring.comparison import compare_files
 from fairseq_rope.scoring.detokenize import check_language
 from fairseq_rope.scoring.evaluation import ScoreSettings
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 
 
 def main() -> None:
     """Read the options, compare and print."""
-    parser = argparse.ArgumentParser(
-        prog="compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "compare")
     add = parser.add_argument
     add("baseline", type=Path, metavar="BASELINE", help="detokenized hypotheses, one a line, plain or gzipped")
     add("systems", type=Path, nargs="+", metavar="SYSTEM", help="the same sentences by another system")

@@ -3,18 +3,18 @@
 python -m fairseq_rope.tools.plot runs/quickstart --output learning_curves.png
 """
 
-import argparse
 from pathlib import Path
 
 from fairseq_rope.experiments.curves import draw_curves
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import find_models
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
 
 def main() -> None:
     """Read the options and draw."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "plot")
     parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
     parser.add_argument("--output", type=Path, required=True, metavar="PNG", help="the picture to write")
     parser.add_argument("--models", nargs="+", default=(), metavar="NAME", help="as in results")

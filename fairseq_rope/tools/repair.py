@@ -9,18 +9,16 @@ checkpoint_last.pt. Nothing is deleted: what was there is renamed to NAME.broken
 --checkpoint-suffix are left alone, because the shards of a model belong together.
 """
 
-import argparse
 from pathlib import Path
 
 from fairseq_rope.checkpoints.repair import repair
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
 
 def main() -> None:
     """Read the options and repair."""
-    parser = argparse.ArgumentParser(
-        prog="repair", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "repair")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the --save-dir of fairseq-train")
     for sentence in repair(parser.parse_args().folder):
         print(sentence, flush=True)

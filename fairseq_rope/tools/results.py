@@ -10,16 +10,16 @@ on each test set that has WORK/raw/SET.LANG and hyp-SET.LANG of both, which tool
 chooses the columns and their order, and so which model comes first; without it all models stand by their names.
 """
 
-import argparse
 from pathlib import Path
 
 from fairseq_rope.experiments.results import results_json, results_text
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
 
 def main() -> None:
     """Read the options and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "results")
     parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
     parser.add_argument(
         "--models",

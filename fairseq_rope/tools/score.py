@@ -25,6 +25,7 @@ from fairseq_rope.scoring.detokenize import BPE_KINDS
 from fairseq_rope.scoring.evaluation import ScoreSettings
 from fairseq_rope.scoring.report_file import report_json, report_text
 from fairseq_rope.scoring.score_files import score_log, score_texts, write_hypotheses
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 
 
@@ -62,9 +63,7 @@ def _is_same(output: Path, given: Path | None) -> bool:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="score", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "score")
     add = parser.add_argument
     add("--sys", "-s", type=Path, metavar="FILE", help="hypotheses, one a line, plain or gzipped; - is stdin")
     add("--ref", "-r", type=Path, metavar="FILE", help="references, in the same form as the hypotheses")

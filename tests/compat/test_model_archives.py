@@ -10,7 +10,7 @@ import pytest
 from fairseq import file_utils
 
 import fairseq_rope  # noqa: F401  checks archives
-from fairseq_rope.compat.model_archives import UnsafeArchive
+from fairseq_rope_data.errors import UserError
 
 
 def member(name: str, *, content: bytes = b"text\n", **fields: object) -> tuple[tarfile.TarInfo, bytes]:
@@ -28,11 +28,22 @@ def archive(path: Path, *members: tuple[tarfile.TarInfo, bytes]) -> Path:
     return path
 
 
+SYMLINK, HARD_LINK = tarfile.SYMTYPE, tarfile.LNKTYPE
 BAD = {
-    "parent": (member("model/../../outside"), "'model/../../outside' would be outside the folder"),
-    "absolute": (member("/tmp/outside"), "'/tmp/outside' has an absolute name"),
-    "symlink": (member("model/link", type=tarfile.SYMTYPE, linkname="/etc"), "'model/link' is a link to '/etc'"),
-    "hard link": (member("model/hard", type=tarfile.LNKTYPE, linkname="../x"), "'model/hard' is a link to '../x'"),
+    "parent": (member("model/../../outside"), "'model/../../outside' is outside the archive's folder"),
+    "absolute": (member("/tmp/outside"), "'/tmp/outside' is outside the archive's folder"),
+    "symlink": (
+        member("model/link", type=tarfile.SYMTYPE, linkname="/etc"),
+        "'model/link' is a link to /etc, outside the archive's folder",
+    ),
+    "symlink within": (
+        member("model/in", type=tarfile.SYMTYPE, linkname="model.pt"),
+        "'model/in' is a link, to model.pt",
+    ),
+    "hard link": (
+        member("model/hard", type=tarfile.LNKTYPE, linkname="../x"),
+        "'model/hard' is a link to ../x, outside the archive's folder",
+    ),
     "device": (member("model/null", type=tarfile.CHRTYPE), "'model/null' is a device or a pipe"),
     "pipe": (member("model/pipe", type=tarfile.FIFOTYPE), "'model/pipe' is a device or a pipe"),
 }
@@ -47,10 +58,19 @@ def test_a_member_that_must_not_be_unpacked_is_named_and_nothing_is_left(
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     before = path.read_bytes()
-    with pytest.raises(UnsafeArchive) as error:
+    with pytest.raises(UserError) as error:
         file_utils.load_archive_file(str(path))
     assert str(error.value) == f"{path} is not unpacked: its member {message}"
     assert path.read_bytes() == before and not os.listdir(tmp_path / "tmp")
+
+
+def test_names_that_begin_alike_do_not_lead_outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = archive(tmp_path / "model.tar.gz", member("..a"), member("..b"))
+    (tmp_path / "tmp" / "other").mkdir(parents=True)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    with pytest.raises(UserError, match=r"model.tar.gz is not unpacked: all its names begin with '..'"):
+        file_utils.load_archive_file(str(path))
+    assert path.is_file() and os.listdir(tmp_path / "tmp") == ["other"]
 
 
 def bomb(path: Path, header: tarfile.TarInfo, gibibytes: int) -> Path:
@@ -69,7 +89,7 @@ def test_a_bomb_is_named_and_not_unpacked(kind: bytes, gibibytes: int, tmp_path:
     info.size, info.type = gibibytes << 30, kind
     path = bomb(tmp_path / "model.tar.gz", info, gibibytes)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "no folder for temporary files"))
-    with pytest.raises(UnsafeArchive, match=r"model.tar.gz is not unpacked: .*holds more than 100 times"):
+    with pytest.raises(UserError, match=r"model.tar.gz is not unpacked: .* more than 100 times"):
         file_utils.load_archive_file(str(path))
     assert path.is_file()
 
@@ -88,6 +108,6 @@ def test_a_folder_is_taken_as_it_is_and_what_is_no_archive_is_named(tmp_path: Pa
     assert file_utils.load_archive_file(str(tmp_path)) == str(tmp_path)
     assert file_utils.load_archive_file(str(tmp_path / "nothing")) is None
     (tmp_path / "model.tar.gz").write_bytes(b"text")
-    with pytest.raises(UnsafeArchive, match="truncated, corrupt or no archive"):
+    with pytest.raises(UserError, match="is no whole archive: not gzip, 4 bytes"):
         file_utils.load_archive_file(str(tmp_path / "model.tar.gz"))
     assert (tmp_path / "model.tar.gz").is_file()

@@ -10,7 +10,7 @@ import pytest
 from subword_nmt.apply_bpe import BPE
 from subword_nmt.learn_bpe import learn_bpe
 
-from fairseq_rope_data import apply_bpe
+from fairseq_rope_data import segmentation
 from tests.support.corpora import sentences
 from tests.support.program import run_program
 
@@ -78,27 +78,47 @@ def test_real_text_with_the_codes_of_wu_et_al_is_what_subword_nmt_gives(
     assert done.stdout == subword_nmt(codes, text) and done.stdout.count(b"\n") == 3_003
 
 
-def test_no_more_words_are_remembered_than_the_limit(monkeypatch: pytest.MonkeyPatch, codes: Path) -> None:
-    monkeypatch.setattr(apply_bpe, "CACHED_WORDS", 5)
-    bpe = apply_bpe.CachedBPE(apply_bpe.read_codes(codes))
+def stock(codes: Path) -> BPE:
     with codes.open(encoding="utf-8") as file:
-        stock = BPE(file)
+        return BPE(file)
+
+
+def test_no_more_words_are_remembered_than_the_limit(monkeypatch: pytest.MonkeyPatch, codes: Path) -> None:
+    monkeypatch.setattr(segmentation, "CACHED_WORDS", 5)
+    expected, bpe = stock(codes), stock(codes)
+    split = segmentation.SubwordNMT(bpe)
     for line in LINES[:50]:
-        assert bpe.process_line(line) == stock.process_line(line)
-    assert len(stock.cache) > 100
-    assert len(bpe.cache) == 0 and bpe._split.cache_info().currsize == 5
+        assert split(line) == expected.process_line(line)
+    assert len(expected.cache) > 100
+    assert len(bpe.cache) == 0 and split._remembered.cache_info().currsize == 5
+
+
+def test_a_word_is_split_once_and_a_very_long_one_is_not_remembered(codes: Path) -> None:
+    bpe = stock(codes)
+    split = segmentation.SubwordNMT(bpe)
+    line = f"eins zwei eins {'x' * 41} zwei {'x' * 40}"
+    assert split(line) == stock(codes).process_line(line)
+    found = split._remembered.cache_info()
+    assert (found.currsize, found.hits) == (3, 2)
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (None, "cannot read CODES: No such file or directory"),
-        (b"", "CODES holds no BPE codes"),
-        (b"#version: 0.2\n", "CODES holds no BPE codes"),
-        (b"#version: 0.2\ne n</w>\ne r 512\n", "CODES:3: a line of BPE codes must be two symbols, but is 'e r 512'"),
+        (b"", "--codes CODES holds no BPE codes"),
+        (b"#version: 0.2\n", "--codes CODES holds no BPE codes"),
+        (
+            b"#version: 0.3\ne n</w>\n",
+            "--codes CODES:1: must be one of #version: 0.1, #version: 0.2, but is '#version: 0.3'",
+        ),
+        (
+            b"#version: 0.2\ne n</w>\ne r 512\n",
+            "--codes CODES:3: a line of BPE codes must be two symbols, but is 'e r 512'",
+        ),
         (b"#version: 0.2\ne n</w>\n\xff r\n", "CODES:3: not valid UTF-8, byte 1 is 0xff"),
     ],
-    ids=["no file", "empty", "a version only", "fastBPE's", "not UTF-8"],
+    ids=["no file", "empty", "a version only", "a new version", "fastBPE's", "not UTF-8"],
 )
 def test_bad_codes_are_one_line_that_names_the_place(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: bytes | None, message: str
@@ -108,4 +128,4 @@ def test_bad_codes_are_one_line_that_names_the_place(
         codes.write_bytes(content)
     done = run_program(monkeypatch, "apply_bpe", "--codes", codes, stdin=b"ein Haus\n")
     assert (done.status, done.stdout) == (1, b"")
-    assert done.stderr == f"apply_bpe: error: {message}".replace("CODES", str(codes))
+    assert done.stderr == f"apply_bpe: error: {message}\n".replace("CODES", str(codes))

@@ -31,10 +31,10 @@ def test_a_changed_bit_a_lost_byte_and_a_missing_file_are_told(
     path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
     done = run_program(monkeypatch, "check_manifest", work)
     assert done.status == 1
-    assert f"error: {path} is not the file that was prepared: its sha256 is " in done.error
+    assert f"error: {path} is not the file that was prepared: its SHA-256 is " in done.error
     path.write_bytes(content[1:])
     error = run_program(monkeypatch, "check_manifest", work).error
-    assert f"{path} is not the file that was prepared: its bytes is {len(content) - 1}, but {len(content)} in " in error
+    assert f"{path} is not the file that was prepared: its size is {len(content) - 1}, but {len(content)} in " in error
     path.unlink()
     assert (
         f"{path} is missing, though {work}/manifest.json has it"

@@ -101,7 +101,7 @@ def test_an_error_in_the_last_line_leaves_no_new_file_and_the_old_ones(
     (tmp_path / "in.de").write_bytes(target)
     (tmp_path / "out.en").write_bytes(b"old\n")
     done = clean(monkeypatch, tmp_path)
-    assert (done.status, done.stderr) == (1, f"clean_corpus: error: {message}".replace("OUT", str(tmp_path)))
+    assert (done.status, done.stderr) == (1, f"clean_corpus: error: {message}\n".replace("OUT", str(tmp_path)))
     assert {path.name for path in tmp_path.iterdir()} == {"in.en", "in.de", "out.en"}
     assert (tmp_path / "out.en").read_bytes() == b"old\n"
 
@@ -122,7 +122,7 @@ def test_an_option_that_breaks_its_rule_is_named(
 ) -> None:
     write(tmp_path / "in", [("one", "eins")])
     done = clean(monkeypatch, tmp_path, *options)
-    assert (done.status, done.stderr) == (1, f"clean_corpus: error: {message}")
+    assert (done.status, done.stderr) == (1, f"clean_corpus: error: {message}\n")
     assert {path.name for path in tmp_path.iterdir()} == {"in.en", "in.de"}
 
 
@@ -130,5 +130,5 @@ def test_a_corpus_is_not_cleaned_into_itself(monkeypatch: pytest.MonkeyPatch, tm
     write(tmp_path / "in", [("one", "eins"), ("", "")])
     names = (tmp_path / "in", tmp_path / ".." / tmp_path.name / "in")
     done = run_program(monkeypatch, "clean_corpus", "--source-lang", "en", "--target-lang", "de", *names)
-    assert done.stderr == f"clean_corpus: error: IN and OUT must differ, but are both {names[0]}"
+    assert done.stderr == f"clean_corpus: error: IN and OUT must differ, but are both {names[0]}\n"
     assert (tmp_path / "in.en").read_bytes() == b"one\n\n"

@@ -31,7 +31,7 @@ def test_ordinary_lines_are_only_stripped(raw: bytes | str, text: str) -> None:
         ("a\ud800b", "a\ufffdb", "invalid UTF-8 replaced by U+FFFD: 1"),
         (b"a\x00b\rc\x1cd\x0be\n", "a b c d e", "control characters replaced by spaces: 4"),
         ("a\x85b\u2028c\u2029d\ne", "a b c d e", "control characters replaced by spaces: 4"),
-        (b"x" * 8, "xxxxx", "cut from 8 to 5 characters, before tokenisation"),
+        (b"x" * 8, "xxxxx", "cut from 8 to 5 characters, before tokenization"),
     ],
 )
 def test_what_is_replaced_or_cut_is_noted(raw: bytes | str, text: str, note: str) -> None:

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+from fairseq_rope_data.check_corpus import looks_swapped
 from fairseq_rope_data.grammar import lexicon
 from fairseq_rope_data.grammar.__main__ import distinct
 
@@ -129,12 +131,22 @@ def test_running_again_changes_nothing_and_leaves_no_unfinished_file(made: tuple
     assert hashlib.sha256((folder / "train.de").read_bytes()).hexdigest() == CHECKSUMS["train.de"]
 
 
+def test_ten_pairs_are_enough_for_check_corpus_to_tell_their_sides(parts: dict[str, list[tuple[str, str]]]) -> None:
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE)
+    for start in range(0, 300, 10):
+        ten = parts["valid"][start : start + 10]
+        assert looks_swapped([pair[::-1] for pair in ten], ("en", "de"), identifier)
+        assert not looks_swapped(ten, ("en", "de"), identifier)
+
+
 def test_a_folder_that_cannot_be_written_to_is_one_clear_line(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way", encoding="utf-8")
     done = run(blocked)
     assert done.returncode == 1
-    assert done.stderr.startswith(f"OUTDIR must be a folder that can be written to, but {blocked} is not: ")
+    assert done.stderr.startswith(
+        f"grammar: error: OUTDIR must be a folder that can be written to, but {blocked} is not: "
+    )
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
 

@@ -89,11 +89,11 @@ def test_a_bad_setting_is_named_and_the_old_manifest_stays(
 ) -> None:
     (work / "manifest.json").write_bytes(b"old")
     done = run_program(monkeypatch, "manifest", work, *settings)
-    assert (done.status, done.stderr) == (1, f"manifest: error: {message}")
+    assert (done.status, done.stderr) == (1, f"manifest: error: {message}\n")
     assert (work / "manifest.json").read_bytes() == b"old"
 
 
 def test_a_folder_without_a_corpus_is_named_and_left_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     done = run_program(monkeypatch, "manifest", tmp_path)
-    assert (done.status, done.stderr) == (1, f"manifest: error: {tmp_path} has no file in raw, text, data-bin")
+    assert (done.status, done.stderr) == (1, f"manifest: error: {tmp_path} has no file in raw, text, data-bin\n")
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""normalise: what Moses' scripts normalize-punctuation.perl and remove-non-printing-char.perl give."""
+"""normalize: what Moses' scripts normalize-punctuation.perl and remove-non-printing-char.perl give."""
 
 import unicodedata
 

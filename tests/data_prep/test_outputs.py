@@ -41,9 +41,9 @@ def test_a_failure_leaves_a_links_file_as_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("folder", "cannot write {}/folder: it is not a file"),
-        ("link", "cannot write {}/link, which is {}/folder: it is not a file"),
-        ("device", "cannot write {}/device, which is /dev/null: it is not a file"),
+        ("folder", "cannot write {}/folder: it is a folder"),
+        ("link", "cannot write {}/link, which is {}/folder: it is a folder"),
+        ("device", "cannot write {}/device, which is /dev/null: it is a device"),
         ("loop", "cannot write {}/loop: it is a link to itself"),
         ("astray", "cannot write {}/astray, which is /no/out: there is no folder /no"),
         ("no/out", "cannot write {}/no/out: there is no folder {}/no"),
@@ -110,7 +110,7 @@ def test_a_stream_that_is_closed_full_or_left_is_named(
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONPATH": f"{ROOT}:{ROOT}/data-prep"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

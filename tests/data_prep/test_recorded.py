@@ -1,5 +1,6 @@
 """Files of a work folder are compared with its manifest, by every tool that reads them."""
 
+import hashlib
 import shutil
 from pathlib import Path
 
@@ -31,6 +32,10 @@ def swap_two_lines(path: Path) -> None:
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def translator(trained: Trained, work: Path) -> Translator:
     chain = ["--tokenizer", "moses", "--bpe", "subword_nmt", "--bpe-codes", str(work / "text" / "codes"), "--cpu"]
     return Translator.from_args([str(work / "data-bin"), "--path", str(trained.checkpoint), *chain])
@@ -39,8 +44,12 @@ def translator(trained: Trained, work: Path) -> Translator:
 @pytest.mark.parametrize("name", FILES)
 def test_a_changed_file_is_refused_by_translate_and_export(trained: Trained, work: Path, name: str) -> None:
     assert list(translator(trained, work).translate(["Anna sees the dog."]))
+    before = sha256(work / name)
     swap_two_lines(work / name)
-    message = f"{work / name} is not the file that was prepared: its SHA-256 is another than in {work}/manifest.json"
+    message = (
+        f"{work / name} is not the file that was prepared: its SHA-256 is {sha256(work / name)}, "
+        f"but {before} in {work}/manifest.json; make it again"
+    )
     with pytest.raises(UserError) as error:
         translator(trained, work)
     assert str(error.value) == message

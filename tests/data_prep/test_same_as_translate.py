@@ -1,17 +1,14 @@
 """Training text and the new text that `translate` reads are made by the same rules, or a model sees other words."""
 
 import gzip
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
-from fairseq.data import Dictionary
-from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from subword_nmt.learn_bpe import learn_bpe
 
-from fairseq_rope.inference.line_codec import LineCodec
+from tests.support.line_codecs import line_codec
 from tests.support.program import run_program
 
 LINES = [
@@ -46,7 +43,7 @@ def prepared(bpe: str, models: tuple[Path, Path], lines: list[str]) -> list[str]
         "sentencepiece": ("sentencepiece_bpe", "apply", "--model", models[1]),
     }[bpe]
     with pytest.MonkeyPatch.context() as patch:
-        options = ("--lang", "de", "--normalise", "--lowercase", "--jobs", 1, *first)
+        options = ("--lang", "de", "--normalize", "--lowercase", "--jobs", 1, *first)
         text = "".join(f"{line}\n" for line in lines).encode()
         tokens = run_program(patch, "tokenize", *options, stdin=text).stdout
         return run_program(patch, *second, "--jobs", 1, stdin=tokens).stdout.decode().split("\n")[:-1]
@@ -54,24 +51,13 @@ def prepared(bpe: str, models: tuple[Path, Path], lines: list[str]) -> list[str]
 
 def translated(bpe: str, models: tuple[Path, Path], line: str, pieces: str) -> str:
     """What a model with these pieces in its dictionary reads when `translate` is given a line."""
-    dictionary = Dictionary()
-    for piece in pieces.split():
-        dictionary.add_symbol(piece)
-    settings = Namespace(
-        tokenizer=Namespace(tokenizer=None),
-        bpe=Namespace(bpe="sentencepiece", sentencepiece_model=str(models[1])),
-        common_eval=Namespace(post_process=None),
-        task=Namespace(source_lang="de"),
-    )
-    settings.bpe.sentencepiece_enable_sampling, settings.bpe.sentencepiece_alpha = False, None
-    if bpe == "subword_nmt":
-        settings.tokenizer = Namespace(tokenizer="moses", source_lang="de", target_lang="en")
-        settings.tokenizer.moses_no_dash_splits = settings.tokenizer.moses_no_escape = False
-        settings.bpe = Namespace(bpe="subword_nmt", bpe_codes=str(models[0]), bpe_separator="@@")
-    task = TranslationTask(TranslationConfig(), dictionary, dictionary)
-    codec = LineCodec(task, settings, normalise=True, lowercase=True)
+    chain = {
+        "subword_nmt": {"tokenizer": "moses", "bpe": "subword_nmt", "model": models[0]},
+        "sentencepiece": {"bpe": "sentencepiece", "model": models[1]},
+    }[bpe]
+    codec = line_codec(pieces, normalize=True, lowercase=True, **chain)
     tokens = codec.encode(line.encode(), max_tokens=10_000).tokens
-    return "" if tokens is None else dictionary.string(tokens)
+    return "" if tokens is None else codec.task.source_dictionary.string(tokens)
 
 
 @pytest.mark.parametrize("bpe", ["subword_nmt", "sentencepiece"])

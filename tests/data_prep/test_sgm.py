@@ -110,4 +110,4 @@ def test_a_bad_set_is_one_line_that_names_the_place_and_nothing_is_printed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str | bytes, message: str
 ) -> None:
     done = run(monkeypatch, tmp_path, text, "--lines", 3)
-    assert (done.status, done.stdout, done.stderr) == (1, b"", f"sgm: error: {message}")
+    assert (done.status, done.stdout, done.stderr) == (1, b"", f"sgm: error: {message}\n")

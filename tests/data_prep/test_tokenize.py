@@ -1,4 +1,4 @@
-"""fairseq_rope_data.tokenize: what fairseq's own tokeniser and tools.normalise give, line for line, in order."""
+"""fairseq_rope_data.tokenize: what fairseq's own tokenizer and normalize give, line for line, in order."""
 
 import subprocess
 import sys
@@ -31,25 +31,26 @@ TEXT = "".join(f"{line}\n" for line in LINES).encode()
     ],
     ids=["defaults", "no dash splits, lower case", "no escapes"],
 )
-def test_each_line_is_what_fairseqs_tokeniser_gives(monkeypatch, options, settings, lower):
+def test_each_line_is_what_fairseqs_tokenizer_gives(monkeypatch, options, settings, lower):
     done = run_program(monkeypatch, "tokenize", "--lang", "de", "--jobs", "1", *options, stdin=TEXT)
     moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de", **settings))
     expected = [moses.encode(line.lower() if lower else line) for line in LINES]
     assert done.stdout.decode().split("\n")[:-1] == [" ".join(line.split()) for line in expected]
 
 
-def test_normalisation_comes_before_white_space_is_joined_and_before_the_tokeniser(monkeypatch):
-    done = run_program(monkeypatch, "tokenize", "--lang", "de", "--normalise", "--jobs", "1", stdin=TEXT)
-    normalise = normalizer("de")
+def test_normalization_comes_before_white_space_is_joined_and_before_the_tokenizer(monkeypatch):
+    done = run_program(monkeypatch, "tokenize", "--lang", "de", "--normalize", "--jobs", "1", stdin=TEXT)
+    normalize = normalizer("de")
     moses = MosesTokenizer(MosesTokenizerConfig(source_lang="de", target_lang="de"))
-    expected = [" ".join(moses.encode(" ".join(normalise(line).split())).split()) for line in LINES]
+    expected = [" ".join(moses.encode(" ".join(normalize(line).split())).split()) for line in LINES]
     assert done.stdout.decode().split("\n")[:-1] == expected
     assert expected[3] == "Sie sagt : &quot; Ja &quot; &amp; geht ."
     assert expected[6] == "10,000 % ... &quot; so &quot;"
 
 
-def test_without_a_tokeniser_only_white_space_case_and_punctuation_change(monkeypatch):
-    options = ("--lang", "de", "--normalise", "--lowercase", "--tokenizer", "none", "--jobs", "1")
+@pytest.mark.parametrize("normalize", ["--normalize", "--normalise"])
+def test_without_a_tokenizer_only_white_space_case_and_punctuation_change(monkeypatch, normalize):
+    options = ("--lang", "de", normalize, "--lowercase", "--tokenizer", "none", "--jobs", "1")
     done = run_program(monkeypatch, "tokenize", *options, stdin=TEXT)
     assert done.stdout.decode().split("\n")[:-1] == [
         "ein schwarz-weißer hund, z.b. am 3.10.",
@@ -93,4 +94,4 @@ def test_a_language_whose_abbreviations_are_unknown_is_told(monkeypatch):
 )
 def test_a_bad_input_is_one_line_that_names_it(monkeypatch, arguments, stdin, message):
     done = run_program(monkeypatch, "tokenize", "--lang", "de", *arguments, stdin=stdin)
-    assert (done.status, done.stderr) == (1, f"tokenize: error: {message}")
+    assert (done.status, done.stderr) == (1, f"tokenize: error: {message}\n")

@@ -102,8 +102,8 @@ def peak_memory(lines: int, tmp_path: Path) -> int:
     """Return the peak memory, in bytes, of the largest process of a run on many lines."""
     text = tmp_path / str(lines)
     text.write_bytes(b"".join(b"Zeile %09d, damit es mehr als ein paar Zeichen sind.\n" % i for i in range(lines)))
-    tokenise = [sys.executable, "-m", "fairseq_rope_data.tokenize", "--lang", "de", "--tokenizer", "none"]
-    command = [sys.executable, "-c", ASK, *tokenise, "--jobs", "2", str(text)]
+    tokenize = [sys.executable, "-m", "fairseq_rope_data.tokenize", "--lang", "de", "--tokenizer", "none"]
+    command = [sys.executable, "-c", ASK, *tokenize, "--jobs", "2", str(text)]
     return int(subprocess.run(command, capture_output=True, check=True).stdout)
 
 

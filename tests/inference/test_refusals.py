@@ -93,11 +93,11 @@ def test_a_search_that_fails_is_one_line(trained: Trained, options: list[str], r
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda codes: b"", " is empty"),
-        (lambda codes: b"\0" * 50, ":1: must be two pieces of a word"),
-        (lambda codes: codes + b"one\n", r":\d+: must be two pieces of a word, but is 'one'"),
-        (lambda codes: codes + b"a b c\n", r":\d+: must be two pieces of a word, but is 'a b c'"),
-        (lambda codes: codes + b"a \rb\n", r":\d+: must be two pieces of a word, but is"),
+        (lambda codes: b"", " holds no BPE codes"),
+        (lambda codes: b"\0" * 50, ":1: a line of BPE codes must be two symbols"),
+        (lambda codes: codes + b"one\n", r":\d+: a line of BPE codes must be two symbols, but is 'one'"),
+        (lambda codes: codes + b"a b c\n", r":\d+: a line of BPE codes must be two symbols, but is 'a b c'"),
+        (lambda codes: codes + b"a \rb\n", r":\d+: a line of BPE codes must be two symbols, but is"),
         (lambda codes: codes + b"\xe4 b\n", r":\d+: not valid UTF-8, byte 1 is 0xe4"),
         (lambda codes: codes.replace(b"0.2", b"9.9", 1), ":1: must be one of #version: 0.1, #version: 0.2, but is"),
         (lambda codes: b"\xef\xbb\xbf" + codes, ": it must begin with its first line, but has a byte order mark"),

@@ -55,7 +55,7 @@ def test_damaged_data_is_told_before_any_work(stubs: Stubs, work: Path):
     before = state(work)
     done = stubs.run(work, *stubs.command())
     assert done.returncode == 1 and state(work) == before
-    assert f"error: {work}/data-bin/dict.de.txt is not the file that was prepared: its bytes is 7, but 0" in done.stderr
+    assert f"error: {work}/data-bin/dict.de.txt is not the file that was prepared: its size is 7, but 0" in done.stderr
 
 
 def test_the_printed_command_is_the_same_words_to_a_shell(stubs: Stubs, finished: Path, tmp_path: Path):

@@ -26,6 +26,8 @@ def run_program(monkeypatch: pytest.MonkeyPatch, name: str, *arguments: object, 
     output, errors = io.TextIOWrapper(io.BytesIO()), io.StringIO()
     status = 0
     with monkeypatch.context() as patch:
+        for module in (name, f"{name}.__main__"):  # or runpy warns of it
+            patch.delitem(sys.modules, f"fairseq_rope_data.{module}", raising=False)
         patch.setattr(sys, "argv", [name, *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         patch.setattr(sys, "stdout", output)

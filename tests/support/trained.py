@@ -59,8 +59,8 @@ def trained_model(folder: Path) -> Trained:
     source = _sentences(300)
     texts = {"en": source, "de": [_translate(line) for line in source]}
     for lang, lines in texts.items():
-        tokenise = MosesTokenizer(MosesTokenizerConfig(source_lang=lang)).encode
-        (folder / f"tok.{lang}").write_text("".join(f"{tokenise(line)}\n" for line in lines), encoding="utf-8")
+        tokenize = MosesTokenizer(MosesTokenizerConfig(source_lang=lang)).encode
+        (folder / f"tok.{lang}").write_text("".join(f"{tokenize(line)}\n" for line in lines), encoding="utf-8")
     codes, data, save = folder / "codes", folder / "data-bin", folder / "checkpoints"
     _learn_bpe(folder, codes)
     prefix = str(folder / "bpe")

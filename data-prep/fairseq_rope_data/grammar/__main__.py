@@ -11,10 +11,10 @@ the tokens of the longest in train, in both languages. Running again writes the 
 Example: python -m fairseq_rope_data.grammar data/grammar
 """
 
-import argparse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 from fairseq_rope_data.grammar.dice import Dice
@@ -95,7 +95,7 @@ def table(parts: dict[str, list[Pair]]) -> str:
 
 def main() -> None:
     """Read the option, then make the corpus."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = cli.parser(__doc__, "grammar")
     parser.add_argument("outdir", metavar="OUTDIR", type=Path, help="folder to write to; made if it is missing")
     folder = parser.parse_args().outdir
     try:

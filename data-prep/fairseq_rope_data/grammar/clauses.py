@@ -1,4 +1,4 @@
-"""Chooses clauses: a verb, its arguments, and adverbials that suit its tense."""
+"""Choose clauses: a verb, its arguments, and adverbials that suit its tense."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -24,9 +24,7 @@ CONTRACTIONS = {
 
 def gender_of(what: Phrase) -> str:
     """Return the column of the tables: a gender, or p for plural."""
-    if isinstance(what.head, Pronoun | str):
-        raise ValueError(f"only nouns decline by gender, but the head is {what.head}")
-    return "p" if what.plural else what.head.gender
+    return "p" if what.plural else what.noun.gender
 
 
 def cell(table: tuple[tuple[str, ...], ...], gender: str, case: str) -> str:
@@ -57,7 +55,7 @@ def adjective_ending(word: str, gender: str, case: str) -> str:
 
 def noun_form(what: Phrase, case: str) -> str:
     """Return the noun: plural with the dative -n, or singular with the -n of the weak masculines."""
-    noun = what.head
+    noun = what.noun
     if not what.plural:
         return noun.german if case == "nominative" else noun.oblique
     takes_n = case == "dative" and not noun.german_plural.endswith(("n", "s"))

@@ -41,6 +41,17 @@ class Phrase:
     relative: "Clause | None" = None
 
     @property
+    def noun(self) -> Noun:
+        """The head, where it can only be a noun.
+
+        Raises:
+            TypeError: it is another word.
+        """
+        if not isinstance(self.head, Noun):
+            raise TypeError(f"the head of the phrase must be a noun, but is {self.head}")
+        return self.head
+
+    @property
     def definite(self) -> bool:
         """Whether German places it early in the middle field."""
         return not isinstance(self.head, Noun) or self.determiner not in INDEFINITE

@@ -1,4 +1,4 @@
-"""The mixture of sentences that makes the corpus, and the chains that are longer than any of it."""
+"""The mixture of sentences that makes the corpus, and the compound sentences that are longer than any of it."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -6,25 +6,25 @@ from functools import partial
 from . import sentences
 from .clauses import NOW, PAST
 from .dice import Dice
-from .sentences import Pair, Tenses
+from .sentences import ParallelWords, Tenses
 from .text import spell
 
-LINKS = [(("and", "und"), 40), (("but", "aber"), 22), (("so", "deshalb"), 22), (("and then", "und dann"), 16)]
+CONJUNCTIONS = [(("and", "und"), 40), (("but", "aber"), 22), (("so", "deshalb"), 22), (("and then", "und dann"), 16)]
 INVERTING = ("so", "and then")  # deshalb and dann fill the first place, so the verb follows them
-Maker = Callable[..., Pair]
+Maker = Callable[..., ParallelWords]
 
 
-def chain(dice: Dice, tenses: Tenses, makers: Sequence[tuple[Maker, int]], length: int) -> Pair:
+def compound(dice: Dice, tenses: Tenses, makers: Sequence[tuple[Maker, int]], length: int) -> ParallelWords:
     """Return several sentences joined by and, but, so, and then."""
     whole = dice.weighted(makers)(dice, tenses)
     words, worte = list(whole.english), list(whole.german)
     for _ in range(length - 1):
-        link, bindewort = dice.weighted(LINKS)
-        maker = sentences.event if link == "and then" else dice.weighted(makers)
-        unit = maker(dice, tenses, inverted=link in INVERTING)
-        words += [",", link, *unit.english]
-        worte += [",", bindewort, *unit.german]
-    return Pair(words, worte)
+        word, wort = dice.weighted(CONJUNCTIONS)
+        maker = sentences.event if word == "and then" else dice.weighted(makers)
+        unit = maker(dice, tenses, inverted=word in INVERTING)
+        words += [",", word, *unit.english]
+        worte += [",", wort, *unit.german]
+    return ParallelWords(words, worte)
 
 
 SHORT: list[tuple[Maker, int]] = [(partial(sentences.simple, rich=0.25), 1)]
@@ -43,9 +43,9 @@ ORDINARY: list[tuple[Maker, int]] = [
     (sentences.purpose, 6),
     (sentences.with_relative, 10),
     (sentences.question, 9),
-    (partial(chain, makers=SHORT, length=2), 9),
-    (partial(chain, makers=SHORT, length=3), 4),
-    (partial(chain, makers=UNITS, length=2), 3),
+    (partial(compound, makers=SHORT, length=2), 9),
+    (partial(compound, makers=SHORT, length=3), 4),
+    (partial(compound, makers=UNITS, length=2), 3),
 ]
 
 
@@ -58,7 +58,7 @@ def ordinary(dice: Dice) -> tuple[str, str]:
 
 
 def long(dice: Dice) -> tuple[str, str]:
-    """Return a chain of three to six sentences, of the same clauses and links as the ordinary ones."""
+    """Return a compound of three to six sentences, of the same clauses and conjunctions as the ordinary ones."""
     length = 3 + int(dice.random() * 4)
-    pair = chain(dice, NOW if dice.chance(0.55) else PAST, UNITS, length)
+    pair = compound(dice, NOW if dice.chance(0.55) else PAST, UNITS, length)
     return spell(pair.english, "."), spell(pair.german, ".")

@@ -1,4 +1,4 @@
-"""Chooses noun phrases and places that make sense for a verb."""
+"""Choose noun phrases and places that make sense for a verb."""
 
 from collections.abc import Sequence
 
@@ -77,7 +77,7 @@ def place(dice: Dice, verb: Verb, doer: Phrase) -> Adjunct | None:
     if kind == "landmark":
         english, german = dice.pick(RELATIONS)
     else:
-        english, german = where.head.place.split("=")
+        english, german = where.noun.place.split("=")
     return Adjunct(english, german, "dative", where)
 
 
@@ -86,9 +86,9 @@ def goal(dice: Dice, verb: Verb, doer: Phrase) -> Adjunct:
     animal = isinstance(doer.head, Noun) and "animal" in doer.head.kinds
     kinds = [kind for kind in verb.places if not animal or kind == "outdoor"]
     where = noun_phrase(dice, dice.pick(nouns(*kinds)), "place")
-    if where.head.place == "in=in" and verb.frame == "goal" and dice.chance(0.5):
+    if where.noun.place == "in=in" and verb.frame == "goal" and dice.chance(0.5):
         return Adjunct("into", "in", "accusative", where)
-    if "town" in where.head.kinds:
+    if "town" in where.noun.kinds:
         return Adjunct("to", "in", "accusative", where)
     return Adjunct("to", "zu", "dative", where)
 

@@ -1,4 +1,4 @@
-"""Chooses sentences with relative clauses, whose pronoun agrees with its noun in German."""
+"""Choose sentences with relative clauses, whose pronoun agrees with its noun in German."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,10 +20,10 @@ def relative(dice: Dice, tenses: Tenses, what: Phrase, *, outer: Clause | None =
     `outer` is the clause around it; the relative clause repeats neither its verb nor its subject.
     """
     used = (what.head, *((outer.verb, outer.subject.head) if outer else ()))
-    kinds = set(what.head.kinds)
+    kinds = set(what.noun.kinds)
     subjects = [verb for verb in DOING if verb not in used and kinds & set(verb.subjects)]
     governed = [verb for verb in TAKING if verb not in used and kinds & set(verb.objects)]
-    described = adjectives(*what.head.kinds)
+    described = adjectives(*what.noun.kinds)
     if governed and (not subjects or dice.chance(0.5)):
         who = phrases.subject(dice, ["person"], bare=True)
         while who.head in used and not isinstance(who.head, Pronoun):
@@ -51,10 +51,11 @@ def about_object(dice: Dice, tenses: Tenses) -> Clause:
     """Return a clause that ends in a relative clause about its object."""
     verb = dice.pick(TAKING)
     clause = doing(dice, tenses, rich=0.0, verbs=[verb], negatable=False)
-    while not isinstance(clause.object.head, Noun):
-        clause = replace(clause, object=phrases.argument(dice, verb.objects, clause.subject, known=True))
-    kept = plain(dice, clause.object.head)
-    return replace(clause, object=relative(dice, tenses, kept, outer=clause))
+    what = clause.object
+    while what is None or not isinstance(what.head, Noun):
+        what = phrases.argument(dice, verb.objects, clause.subject, known=True)
+    clause = replace(clause, object=what)
+    return replace(clause, object=relative(dice, tenses, plain(dice, what.head), outer=clause))
 
 
 def plain(dice: Dice, head: Noun) -> Phrase:

@@ -1,4 +1,4 @@
-"""Chooses sentences of one or two clauses and says them in both languages."""
+"""Choose sentences of one or two clauses and say them in both languages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,18 +19,18 @@ QUESTION_WORDS = {"time": ("when", "wann"), "place": ("where", "wo"), "reason": 
 
 
 @dataclass(frozen=True)
-class Pair:
+class ParallelWords:
     """A sentence or a part of one, in words and commas of both languages."""
 
     english: list[str]
     german: list[str]
 
 
-def main(clause: Clause, *, inverted: bool = False) -> Pair:
+def main_clause(clause: Clause, *, inverted: bool = False) -> ParallelWords:
     """Return a main clause; `inverted` when something else fills the first place of the German."""
     if inverted:
         clause = replace(clause, front=False)
-    return Pair(english.statement(clause), (german.verb_first if inverted else german.verb_second)(clause))
+    return ParallelWords(english.statement(clause), (german.verb_first if inverted else german.verb_second)(clause))
 
 
 def fronted(dice: Dice, clause: Clause) -> Clause:
@@ -38,41 +38,41 @@ def fronted(dice: Dice, clause: Clause) -> Clause:
     return replace(clause, front=bool(clause.time) and dice.chance(0.45))
 
 
-def simple(dice: Dice, tenses: Tenses, *, inverted: bool = False, rich: float = 0.5) -> Pair:
+def simple(dice: Dice, tenses: Tenses, *, inverted: bool = False, rich: float = 0.5) -> ParallelWords:
     """Return one main clause."""
-    return main(fronted(dice, any_clause(dice, tenses, rich=rich)), inverted=inverted)
+    return main_clause(fronted(dice, any_clause(dice, tenses, rich=rich)), inverted=inverted)
 
 
-def event(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> Pair:
+def event(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> ParallelWords:
     """Return one main clause in which something happens, as after and then."""
-    return main(fronted(dice, doing(dice, tenses, rich=0.3, negatable=False)), inverted=inverted)
+    return main_clause(fronted(dice, doing(dice, tenses, rich=0.3, negatable=False)), inverted=inverted)
 
 
-def subordinate_last(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> Pair:
+def subordinate_last(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> ParallelWords:
     """Return a main clause and a clause with because, although or while, verb final in German."""
-    first = main(fronted(dice, any_clause(dice, tenses, rich=0.3)), inverted=inverted)
+    first = main_clause(fronted(dice, any_clause(dice, tenses, rich=0.3)), inverted=inverted)
     word, wort = dice.pick(SUBORDINATORS)
     second = doing(dice, tenses, rich=0.3) if word == "while" else any_clause(dice, tenses, rich=0.3)
-    return Pair(
+    return ParallelWords(
         [*first.english, word, *english.statement(second)],
         [*first.german, ",", wort, *german.verb_final(second), ","],
     )
 
 
-def subordinate_first(dice: Dice, tenses: Tenses) -> Pair:
+def subordinate_first(dice: Dice, tenses: Tenses) -> ParallelWords:
     """Return a clause with if, because or although before its main clause, which German begins with the verb."""
     word, wort = dice.pick((("if", "wenn"), *SUBORDINATORS[:2])) if tenses is NOW else dice.pick(SUBORDINATORS[:2])
     first = any_clause(dice, HABITS if word == "if" else tenses, rich=0.3)
     if word == "if":
         first = replace(first, time=None)
-    second = main(any_clause(dice, tenses, rich=0.3), inverted=True)
-    return Pair(
+    second = main_clause(any_clause(dice, tenses, rich=0.3), inverted=True)
+    return ParallelWords(
         [word, *english.statement(first), ",", *second.english],
         [wort, *german.verb_final(first), ",", *second.german],
     )
 
 
-def opinion(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> Pair:
+def opinion(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> ParallelWords:
     """Return somebody's words or thoughts: says that, does not know whether."""
     plain = (("past", 1),) if tenses is PAST else HABITS
     unsure = dice.chance(0.35)
@@ -81,14 +81,14 @@ def opinion(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> Pair:
     if unsure and thinks.english == "know":
         first = replace(first, negated=True)
     inner = any_clause(dice, tenses, rich=0.35)
-    said = main(first, inverted=inverted)
-    return Pair(
+    said = main_clause(first, inverted=inverted)
+    return ParallelWords(
         [*said.english, "whether" if unsure else "that", *english.statement(inner)],
         [*said.german, ",", "ob" if unsure else "dass", *german.verb_final(inner), ","],
     )
 
 
-def purpose(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> Pair:
+def purpose(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> ParallelWords:
     """Return a main clause with in order to, in German um ... zu."""
     starts = [word for word in DOING if word.frame in ("goal", "to") or word.english in ("get up", "go out", "work")]
     able = [word for word in DOING if word.aspect == "event" and word.english not in CHANCES]
@@ -96,20 +96,20 @@ def purpose(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> Pair:
     first = doing(dice, tenses, rich=0.3, verbs=[word for word in starts if "animal" not in word.subjects])
     second = doing(dice, HABITS, rich=0.3, doer=first.subject, verbs=able, negatable=False)
     second = replace(second, time=None)
-    said = main(fronted(dice, first), inverted=inverted)
-    return Pair(
+    said = main_clause(fronted(dice, first), inverted=inverted)
+    return ParallelWords(
         [*said.english, "in order to", *english.infinitive(second)],
         [*said.german, ",", "um", *german.infinitive(second), ","],
     )
 
 
-def with_relative(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> Pair:
+def with_relative(dice: Dice, tenses: Tenses, *, inverted: bool = False) -> ParallelWords:
     """Return a main clause with a relative clause about its subject or object."""
     clause = (relatives.about_subject if dice.chance(0.5) else relatives.about_object)(dice, tenses)
-    return main(clause, inverted=inverted)
+    return main_clause(clause, inverted=inverted)
 
 
-def question(dice: Dice, tenses: Tenses) -> Pair:
+def question(dice: Dice, tenses: Tenses) -> ParallelWords:
     """Return a question with or without a question word, which replaces the time, the place or nothing."""
     clause = any_clause(dice, tenses, rich=0.5)
     kind = dice.pick(("", "", "time", "place", "reason"))
@@ -117,8 +117,10 @@ def question(dice: Dice, tenses: Tenses) -> Pair:
         kind = "reason"
     if kind == "place" and not clause.place:
         kind = "reason"
-    if kind in ("time", "place"):
-        clause = replace(clause, **{kind: None})
+    if kind == "time":
+        clause = replace(clause, time=None)
+    if kind == "place":
+        clause = replace(clause, place=None)
     word, wort = QUESTION_WORDS[kind] if kind else ("", "")
     clause = replace(clause, question=(word, wort))
-    return Pair(english.question(clause), [*([wort] if wort else []), *german.verb_first(clause)])
+    return ParallelWords(english.question(clause), [*([wort] if wort else []), *german.verb_first(clause)])

@@ -10,7 +10,6 @@ fairseq's within rounding; what the runtime lacks is refused by the option's nam
 written on any machine, for another may read it; stderr tells if this one cannot compute in it.
 """
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -20,14 +19,13 @@ from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.export.ctranslate2 import export_checkpoint
 from fairseq_rope.export.ctranslate2.model_folder import QUANTIZATIONS
 from fairseq_rope.export.ctranslate2.package import check_compute_type, device_of, require_ctranslate2
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 
 
 def main() -> None:
     """Read the command line and export."""
-    parser = argparse.ArgumentParser(
-        prog="export.ctranslate2", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = cli.parser(__doc__, "export.ctranslate2")
     add = parser.add_argument
     add("--path", required=True, metavar="FILE", help="the checkpoint; average several with fairseq_rope.tools.average")
     add(

@@ -1,0 +1,8 @@
+"""Command lines, all set up alike."""
+
+import argparse
+
+
+def parser(doc: str | None, name: str) -> argparse.ArgumentParser:
+    """Return a parser whose --help is a program's docstring as it is written, and whose errors begin with its name."""
+    return argparse.ArgumentParser(name, description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
