@@ -67,7 +67,7 @@ def test_this_python_fits_its_own_version_only(shell: Shell) -> None:
 def test_the_stamp_depends_on_the_pins_the_folder_and_the_index(shell: Shell) -> None:
     command = f"env_stamp '{sys.executable}'"
     stamps = [shell.run(command).stdout, shell.run(command).stdout, shell.run(command, TORCH_INDEX_URL="x").stdout]
-    for name in ("setup.py", "constraints.txt"):
+    for name in ("pyproject.toml", "constraints.txt"):
         (shell.project / name).write_text("changed")
         stamps.append(shell.run(command).stdout)
     shell.project = shell.project.rename(shell.folder / "moved")
@@ -114,7 +114,7 @@ def test_fairseq_is_installed_with_isolation_on_python_3_10_only(shell: Shell) -
     assert "python -m pip install --quiet fairseq" in shell.calls("pip")
 
 
-@pytest.mark.parametrize("changed", ["setup.py", "constraints.txt", "version", "index", "folder"])
+@pytest.mark.parametrize("changed", ["pyproject.toml", "constraints.txt", "version", "index", "folder"])
 def test_an_environment_is_completed_when_what_it_depends_on_changes(shell: Shell, changed: str) -> None:
     shell.stub("python3")
     assert shell.run("setup_env").returncode == 0
@@ -142,6 +142,12 @@ def test_extras_are_added_once_and_stay(shell: Shell) -> None:
         calls = shell.calls("--editable")
         assert bool(calls) == installs, extras
         assert all(call.endswith(f"--editable .[{extras}]") for call in calls)
+
+
+def test_what_prepares_text_is_installed_unless_other_extras_are_named(shell: Shell) -> None:
+    shell.stub("python3")
+    assert shell.run("setup_env").returncode == 0
+    assert shell.calls("--editable")[0].endswith("--editable .[data]")
 
 
 @pytest.mark.parametrize("where", ["venv", "wheel", " torch", "fairseq-fixed", "--editable"])
@@ -207,11 +213,3 @@ def test_none_keeps_the_current_python(shell: Shell) -> None:
     result = shell.run("setup_env; command -v python", FAIRSEQ_ROPE_ENV="none")
     assert result.stdout.splitlines()[-1] == str(shell.bin / "python")
     assert shell.calls("pip") == []
-
-
-def test_every_requirement_of_setup_py_is_pinned() -> None:
-    pinned = set(re.findall(r"^([\w-]+)==", (ROOT / "constraints.txt").read_text().replace("_", "-"), re.M))
-    requirements = (ROOT / "setup.py").read_text().split("install_requires")[1]
-    wanted = set(re.findall(r"""^ +["']([\w-]+)(?:[=>]=[^"]*)?["';]""", requirements, re.M)) - {"plot", "export", "dev"}
-    assert {"fairseq", "fairseq-fixed", "torch", "pytest"} <= wanted
-    assert wanted <= pinned
