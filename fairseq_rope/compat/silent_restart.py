@@ -12,7 +12,7 @@ from typing import Any
 from fairseq import checkpoint_utils
 from fairseq.file_io import PathManager
 
-from fairseq_rope.checkpoints.names import LAST, is_set_aside, training_files
+from fairseq_rope.compat.checkpoint_names import LAST, is_set_aside, training_files
 from fairseq_rope.compat.wrapping import wrap
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fairseq_rope.checkpoints.health import Health, examine
-from fairseq_rope.checkpoints.names import LAST, aside_name, checkpoints_in, is_set_aside
+from fairseq_rope.compat.checkpoint_names import LAST, aside_name, checkpoints_in, is_set_aside
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import named_when_full
 
