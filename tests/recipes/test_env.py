@@ -87,7 +87,21 @@ def test_help_is_the_header_of_the_script(path: Path) -> None:
 def test_an_unknown_argument_of_the_test_script_is_an_error() -> None:
     result = subprocess.run(["bash", SCRIPTS[0], "--fast"], capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr.startswith("test.sh: error: an argument must be --fairseq-0.12.2, --help or --")
+    assert result.stderr.startswith("test.sh: error: an argument must be --quick, --fairseq-0.12.2, --help or --")
+
+
+@pytest.mark.parametrize(("option", "levels", "harness"), [("--quick", " -m unit", 0), ("", "", 1)])
+def test_quick_runs_the_linters_and_the_first_level(shell: Shell, option: str, levels: str, harness: int) -> None:
+    shutil.copy(SCRIPTS[0], shell.project / "scripts")
+    for name in ("python3", "nproc"):
+        shell.stub(name)
+    shell.run(f"source scripts/test.sh {option}")
+    calls = shell.calls("-m")
+    assert [call.partition(" ")[2] for call in calls if " -m pytest" in call] == [
+        f"-m pytest --numprocesses  --dist loadfile{levels}"
+    ]
+    assert sum(" -m ruff" in call or " -m mypy" in call for call in calls) == 3
+    assert sum(" -m tests.faults --quick" in call for call in calls) == harness
 
 
 def test_the_tests_with_fairseq_0_12_2_are_skipped_with_status_3_without_a_python_3_10(shell: Shell) -> None:
