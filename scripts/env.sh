@@ -41,7 +41,7 @@ env_stamp() {
   "$1" - "$ROOT" "${TORCH_INDEX_URL:-}" <<'PY'
 import hashlib, pathlib, sys
 root = pathlib.Path(sys.argv[1])
-facts = [sys.version, *sys.argv[1:], *((root / name).read_text() for name in ("setup.py", "constraints.txt"))]
+facts = [sys.version, *sys.argv[1:], *((root / name).read_text() for name in ("pyproject.toml", "constraints.txt"))]
 print(hashlib.sha256("\n".join(facts).encode()).hexdigest())
 PY
 }
@@ -143,12 +143,13 @@ complete_env() {
 }
 
 # setup_env [DIR] [EXTRAS] [VERSION]: put a complete environment first on the PATH; `python` is then its interpreter.
-# DIR is $FAIRSEQ_ROPE_ENV or .venv by default; EXTRAS are of setup.py, as plot or plot,dev; VERSION is as for find_python.
+# DIR is $FAIRSEQ_ROPE_ENV or .venv by default; EXTRAS are of pyproject.toml, as data,plot; only data, which prepares text,
+# by default; VERSION is as for find_python.
 # Safe to interrupt and to run again: the stamp is written last, and an environment without the right one is completed.
 # FAIRSEQ_ROPE_ENV=none keeps the current `python`. TORCH_INDEX_URL is where torch alone comes from: on a
 # machine without a GPU https://download.pytorch.org/whl/cpu saves several GB.
 setup_env() {
-  local dir=${1:-${FAIRSEQ_ROPE_ENV:-$ROOT/.venv}} extras=${2:-} version=${3:-} python
+  local dir=${1:-${FAIRSEQ_ROPE_ENV:-$ROOT/.venv}} extras=${2-data} version=${3:-} python
   if [[ $dir == none ]]; then
     python -c 'import torch, fairseq, fairseq_rope' || die "FAIRSEQ_ROPE_ENV=none needs a \`python\` with fairseq_rope installed"
     return

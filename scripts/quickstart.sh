@@ -40,7 +40,7 @@ esac
 source_conf "$CONF"
 WORK=${WORK:-$ROOT/runs/quickstart}
 check_options "${ALL_STAGES[@]}"
-setup_env "" plot
+setup_env "" data,plot
 run_stages make_corpus
 if ((compare)); then
   python -m fairseq_rope.tools.plot "$WORK" --output "$WORK/learning_curves.png" >&2

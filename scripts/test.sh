@@ -2,9 +2,11 @@
 # Run every check of the project: ruff, mypy, shellcheck, shfmt, pytest and a part of the fault harness. All are run; the
 # status is 1 when one fails.
 #
-# Usage: bash scripts/test.sh [--fairseq-0.12.2] [-- PYTEST-ARGUMENTS]
+# Usage: bash scripts/test.sh [--quick | --fairseq-0.12.2] [-- PYTEST-ARGUMENTS]
 #        bash scripts/test.sh --faults [N] [--seed S]
 #
+#   --quick            ruff, mypy, shellcheck, shfmt and the tests of the level `unit`; the levels `process` (starts
+#                      programs) and `system` (trains, builds, runs recipes) are left out: -- -m process runs one of them
 #   --faults           only the fault harness, all of it, with N kills (50); docs/faults.md says what it does
 #   --seed S           its random numbers: those of an earlier run, which has printed S
 #   --fairseq-0.12.2   only the core tests, with fairseq's release, on a Python 3.10 in an environment of its own
@@ -13,7 +15,8 @@
 #   --                 what follows goes to pytest; the fault harness is left out
 #
 # Makes its environment (.venv, or $FAIRSEQ_ROPE_ENV; `none` keeps the current python) the first time.
-# Expected time on two cores: installation 3 to 10 minutes, once; the checks at most 15 minutes; --faults about 20.
+# Expected time on two cores: installation 3 to 10 minutes, once; the checks at most 15 minutes; --quick about 2;
+# --faults about 20.
 #
 # Example: bash scripts/test.sh -- tests/modules -k cache
 set -euo pipefail
@@ -39,17 +42,18 @@ lint() {
   files=(scripts/**/*.sh data-prep/**/*.sh tests/**/*.sh .ci/run)
   check "ruff check" python -m ruff check .
   check "ruff format" python -m ruff format --check .
-  check mypy python -m mypy fairseq_rope
+  check mypy python -m mypy fairseq_rope data-prep/fairseq_rope_data scripts
   check shellcheck shellcheck --external-sources "${files[@]}"
   check shfmt shfmt -i 2 -ci -d "${files[@]}"
 }
 
-core="" kills="" seed=()
+core="" quick="" kills="" seed=()
 pytest_args=()
 while (($#)); do
   case $1 in
     --help | -h) usage_from_header && exit ;;
     --fairseq-0.12.2) core=1 ;;
+    --quick) quick=1 ;;
     --faults)
       kills=50
       if [[ ${2:-} =~ ^[1-9][0-9]*$ ]]; then kills=$2 && shift; fi
@@ -59,7 +63,7 @@ while (($#)); do
       seed=(--seed "$2") && shift
       ;;
     --) pytest_args=("${@:2}") && break ;;
-    *) die "an argument must be --fairseq-0.12.2, --help or -- and pytest's own, or --faults, but is $1" ;;
+    *) die "an argument must be --quick, --fairseq-0.12.2, --help or -- and pytest's own, or --faults, but is $1" ;;
   esac
   shift
 done
@@ -83,6 +87,7 @@ else
   cd "$ROOT"
   lint
 fi
+[[ -z $quick ]] || pytest_args=(-m unit "${pytest_args[@]}")
 log "versions: $(python -V), $(python -m pip list --format=freeze | grep -E -i '^(fairseq(-fixed)?|torch|numpy)==' | paste -s -d ' ')"
 # most tests wait for one thread of a fairseq command: a process a core, each with whole files
 check pytest python -m pytest --numprocesses "$(nproc)" --dist loadfile "${pytest_args[@]}"

@@ -1,4 +1,4 @@
-"""Fixtures that all tests share; the real corpora are found by FAIRSEQ_ROPE_DATA or beside the repository."""
+"""The level of every test, and the fixtures that all share."""
 
 import os
 from pathlib import Path
@@ -9,10 +9,33 @@ from fairseq_rope.export.ctranslate2 import export_checkpoint
 from tests.support import ROOT
 from tests.support.trained import Trained, trained_model
 
+# What puts tests on a level other than `unit`: a path, a fixture, or that their file starts programs.
+SYSTEM = (
+    *("benchmarks", "integration", "recipes", "test_faults.py"),
+    *("models/test_learns.py", "models/test_same_training.py"),
+)
+SYSTEM_FIXTURES = {"trained", "exported", "stubs"}
+PROCESS_MODULE = "subprocess"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test with its level."""
+    folders = [ROOT / "tests" / name for name in SYSTEM]
+    for item in items:
+        level = "unit"
+        if any(item.path.is_relative_to(folder) for folder in folders) or SYSTEM_FIXTURES & {*item.fixturenames}:
+            level = "system"
+        elif PROCESS_MODULE in vars(item.module):
+            level = "process"
+        item.add_marker(level)
+
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """The folder of real corpora (Multi30k and others), which never enter the repository."""
+    """The folder of real corpora (Multi30k and others), which never enter the repository.
+
+    FAIRSEQ_ROPE_DATA names it, or it is beside the repository.
+    """
     folder = Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip(f"no real corpora at {folder}; set FAIRSEQ_ROPE_DATA to their folder")

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from fairseq import options
 
+from fairseq_rope_data.__main__ import PROGRAMS as COMMANDS
 from tests.support import ROOT
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")), *sorted(ROOT.glob("docs/*.md"))]
 FAIRSEQ_PARSERS = {
     "fairseq-train": options.get_training_parser,
     "fairseq-generate": options.get_generation_parser,
@@ -40,7 +41,8 @@ def commands(page: Path) -> list[list[str]]:
 
 
 ALL = [(page.name, words) for page in PAGES for words in commands(page)]
-RUN = [(page, words) for page, words in ALL if words[0] in ("bash", "python") or words[0] in FAIRSEQ_PARSERS]
+PROGRAMS = ("bash", "python", "fairseq-rope", *FAIRSEQ_PARSERS)
+RUN = [(page, words) for page, words in ALL if words[0] in PROGRAMS]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -77,6 +79,8 @@ def test_programs_and_options_of_commands_exist(page: str, words: list[str], mon
         else:
             options.parse_args_and_arch(parser, arguments)
         return
+    if words[0] == "fairseq-rope" and words[1:] != ["--help"]:
+        words = ["python", "-m", COMMANDS[words[1]], *words[2:]]
     if words[0] == "bash":
         known = subprocess.run(["bash", words[1], "--help"], capture_output=True, text=True, check=True).stdout
     else:

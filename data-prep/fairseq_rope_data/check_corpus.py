@@ -12,24 +12,26 @@ taken for each other: --any-language leaves the comparison out.
 
 import sys
 from pathlib import Path
-
-from py3langid.langid import MODEL_FILE, LanguageIdentifier
+from typing import TYPE_CHECKING
 
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.parallel import Pair, add_languages, languages, pairs
 from fairseq_rope_data.reservoir import Reservoir
 
+if TYPE_CHECKING:
+    from py3langid.langid import LanguageIdentifier
+
 SAMPLE = 200  # pairs; of ordinary text ten are enough
 
 
-def looks_swapped(sample: list[Pair], langs: tuple[str, str], identifier: LanguageIdentifier) -> bool:
+def looks_swapped(sample: list[Pair], langs: tuple[str, str], identifier: "LanguageIdentifier") -> bool:
     """Return whether each side reads like the other's language."""
     sides = (" ".join(pair[side] for pair in sample) for side in (0, 1))
     return tuple(identifier.classify(side)[0] for side in sides) == langs[::-1]
 
 
-def check(prefix: str, langs: tuple[str, str], identifier: LanguageIdentifier | None) -> int:
+def check(prefix: str, langs: tuple[str, str], identifier: "LanguageIdentifier | None") -> int:
     """Check one corpus and return its number of pairs.
 
     Raises:
@@ -54,6 +56,19 @@ def check(prefix: str, langs: tuple[str, str], identifier: LanguageIdentifier | 
     return sample.count
 
 
+def load_identifier() -> "LanguageIdentifier":
+    """Return what tells languages apart.
+
+    Raises:
+        UserError: py3langid is not installed.
+    """
+    try:
+        from py3langid.langid import MODEL_FILE, LanguageIdentifier
+    except ImportError:
+        raise UserError("to tell languages apart needs py3langid: pip install 'fairseq-rope[data]'") from None
+    return LanguageIdentifier.from_model_file(MODEL_FILE)
+
+
 def main() -> None:
     """Read the options, then each corpus."""
     parser = cli.parser(__doc__, "check_corpus")
@@ -62,7 +77,7 @@ def main() -> None:
     parser.add_argument("--any-language", action="store_true", help="don't ask whether the sides look swapped")
     options = parser.parse_args()
     langs = languages(options)
-    identifier = None if options.any_language else LanguageIdentifier.from_model_file(MODEL_FILE)
+    identifier = None if options.any_language else load_identifier()
     unknown = [] if identifier is None else [name for name in langs if name not in identifier.labels]
     if unknown:
         names = ", ".join(unknown)

@@ -13,11 +13,6 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from tokenizers import Tokenizer
-from tokenizers.models import BPE
-from tokenizers.pre_tokenizers import WhitespaceSplit
-from tokenizers.trainers import BpeTrainer
-
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import read_lines
@@ -30,8 +25,15 @@ def learn(files: list[Path], merges: int) -> list[tuple[str, str]]:
     """Learn up to `merges` merges, the most frequent first; fewer when no pair is left that occurs twice.
 
     Raises:
-        UserError: a file cannot be read, has no text or isn't UTF-8.
+        UserError: a file cannot be read, has no text or isn't UTF-8; tokenizers is not installed.
     """
+    try:
+        from tokenizers import Tokenizer
+        from tokenizers.models import BPE
+        from tokenizers.pre_tokenizers import WhitespaceSplit
+        from tokenizers.trainers import BpeTrainer
+    except ImportError:
+        raise UserError("to learn BPE needs tokenizers: pip install 'fairseq-rope[data]'") from None
     # named beforehand in their order: the trainer would number what ends words in another order each time, and takes
     # pairs that are equally frequent by their numbers
     alphabet = sorted({character for block in blocks(files) for character in set().union(*block)} - set(" "))

@@ -10,9 +10,9 @@ from fairseq.modules.quantization import scalar
 from fairseq_rope.criterions.label_smoothed_cross_entropy_fused import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_rope.modules import projected_loss
 from fairseq_rope.modules.cpu import linear
-from tests.support.small import TASK, near, sample, small
+from tests.support.near import GRADIENTS, HALF_GRADIENTS, LOSSES, near
+from tests.support.small import TASK, sample, small
 
-TOLERANCE = {"loss": 1e-4, "gradient": 1e-5, torch.bfloat16: 0.03, torch.float16: 4e-3}
 CRITERIONS = (LabelSmoothedCrossEntropyCriterion, FusedLabelSmoothedCrossEntropyCriterion)
 SETTINGS = {
     "smoothed": {},
@@ -53,13 +53,13 @@ def test_loss_reports_and_gradient_are_fairseqs(settings, options):
     (loss, size, report, grads), (our_loss, our_size, our_report, our_grads) = (
         step(criterion, model, **settings) for criterion in CRITERIONS
     )
-    near(our_loss, loss, TOLERANCE["loss"])
+    near(our_loss, loss, LOSSES["sum"])
     assert our_size == size and set(our_report) == set(report)
     for name, value in report.items():
-        near(torch.as_tensor(our_report[name]), torch.as_tensor(value), TOLERANCE["loss"])
+        near(torch.as_tensor(our_report[name]), torch.as_tensor(value), LOSSES["sum"])
     assert set(our_grads) == set(grads)
     for name, grad in grads.items():
-        near(our_grads[name], grad, TOLERANCE["gradient"])
+        near(our_grads[name], grad, GRADIENTS["model"])
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
@@ -71,14 +71,14 @@ def test_half_precision_gradients_are_as_near_to_those_of_float32_as_fairseqs(dt
         error, our_error = (
             (grads[name].float() - grad).norm() / grad.norm().clamp(min=1e-3) for grads in (stock, ours)
         )
-        assert our_error <= max(1.5 * error, TOLERANCE[dtype]), name
+        assert our_error <= max(1.5 * error, HALF_GRADIENTS[dtype]), name
 
 
 def test_unreduced_losses_are_fairseqs():
     model = small()
     results = [criterion(TASK, False, 0.1)(model, sample(), reduce=False) for criterion in CRITERIONS]
-    near(results[1][0], results[0][0], TOLERANCE["loss"])
-    near(results[1][2]["nll_loss"], results[0][2]["nll_loss"], TOLERANCE["loss"])
+    near(results[1][0], results[0][0], LOSSES["sum"])
+    near(results[1][2]["nll_loss"], results[0][2]["nll_loss"], LOSSES["sum"])
 
 
 def test_frozen_embeddings_get_no_gradient_and_the_rest_does():
@@ -87,7 +87,7 @@ def test_frozen_embeddings_get_no_gradient_and_the_rest_does():
     stock, ours = (step(criterion, model)[3] for criterion in CRITERIONS)
     assert set(stock) == set(ours)
     for name, grad in stock.items():
-        near(ours[name], grad, TOLERANCE["gradient"])
+        near(ours[name], grad, GRADIENTS["model"])
 
 
 def test_padding_that_is_not_taken_out_counts_for_nothing():

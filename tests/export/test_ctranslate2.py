@@ -19,9 +19,10 @@ from fairseq_rope.export.ctranslate2.__main__ import main
 from fairseq_rope.export.ctranslate2.model_folder import read_model_folder, token_names
 from fairseq_rope_data.errors import UserError
 from tests.support import ROOT
-from tests.support.ctranslate2_runtime import TOLERANCE, fairseq_scores, pair, runtime, runtime_scores, stir, task_of
+from tests.support.ctranslate2_runtime import fairseq_scores, pair, runtime, runtime_scores, stir, task_of
 from tests.support.models import SMALL, build_model
-from tests.support.small import EOS, near
+from tests.support.near import SCORES, near
+from tests.support.small import EOS
 from tests.support.trained import Trained, call
 
 FILES = {
@@ -81,7 +82,7 @@ def test_separate_dictionaries_stay_separate(tmp_path: Path) -> None:
     assert (folder.source_names, folder.target_names) == (source.symbols, target.symbols)
     batch = pair(torch.tensor([5, 33, 8, EOS]), torch.tensor([53, 4, 9, 20, EOS]))
     (result,) = translator.score_batch([["s1", "s29", "s4"]], [["t49", "t0", "t5", "t16"]])
-    near(torch.tensor(result.log_probs), fairseq_scores(model, batch), TOLERANCE)
+    near(torch.tensor(result.log_probs), fairseq_scores(model, batch), SCORES["runtime"])
 
 
 def test_words_that_overwrite_marks_are_words_and_the_marks_stay_marks(tmp_path: Path) -> None:
@@ -94,9 +95,9 @@ def test_words_that_overwrite_marks_are_words_and_the_marks_stay_marks(tmp_path:
     assert len(set(token_names(dictionary))) == len(dictionary)
     # the words </s> and <unk> are tokens 5 and 7; the source and the target still end with token 2
     batch = pair(torch.tensor([4, 5, 6, EOS]), torch.tensor([5, 7, 3, EOS]))
-    near(runtime_scores(translator, dictionary, batch), fairseq_scores(model, batch), TOLERANCE)
+    near(runtime_scores(translator, dictionary, batch), fairseq_scores(model, batch), SCORES["runtime"])
     (result,) = translator.score_batch([["a", "</s>", "b"]], [["</s>", "<unk>", "never seen"]])
-    near(torch.tensor(result.log_probs), fairseq_scores(model, batch), TOLERANCE)
+    near(torch.tensor(result.log_probs), fairseq_scores(model, batch), SCORES["runtime"])
 
 
 ODD_WORDS = ["", "a b", "\u2028", "\x85", "\u00a0", "e\u0301", "#", '"', "\\"]
@@ -116,11 +117,11 @@ def test_odd_words_keep_their_numbers(tmp_path: Path) -> None:
     assert len(set(token_names(dictionary))) == len(dictionary)
     tokens = torch.tensor([*range(4, len(dictionary)), EOS])
     batch = pair(tokens, tokens)
-    near(runtime_scores(translator, dictionary, batch), fairseq_scores(model, batch), TOLERANCE)
+    near(runtime_scores(translator, dictionary, batch), fairseq_scores(model, batch), SCORES["runtime"])
     # to the runtime a word is what it is to fairseq
     (result,) = translator.score_batch([ODD_WORDS], [ODD_WORDS])
     words = torch.tensor([*map(dictionary.index, ODD_WORDS), EOS])
-    near(torch.tensor(result.log_probs), fairseq_scores(model, pair(words, words)), TOLERANCE)
+    near(torch.tensor(result.log_probs), fairseq_scores(model, pair(words, words)), SCORES["runtime"])
 
 
 @pytest.mark.skipif(not hasattr(TransformerConfig, "merge_src_tgt_embed"), reason="only fairseq's main branch has it")

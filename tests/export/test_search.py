@@ -6,11 +6,11 @@ import pytest
 
 from fairseq_rope.inference.engine import Hypothesis
 from fairseq_rope.inference.translator import Translator
+from tests.support.near import SCORES
 from tests.support.trained import Trained
 
 # Of a token's log-probability; beyond rounding, for the runtime shares out the probability of a <pad> or an early </s>,
 # and this hardly trained model gives them a thousandth.
-TOLERANCE = 2e-3
 SAME_TEXT = 0.995
 
 
@@ -29,7 +29,7 @@ def both(trained: Trained, exported: Path, *options: str) -> tuple[list[Hypothes
 def tolerance(hypothesis: Hypothesis, length_penalty: float) -> float:
     """Give what a score may be off by: a sum over tokens, divided by their number to the power of --lenpen."""
     length = len(hypothesis.tokens)
-    return TOLERANCE * length / length**length_penalty
+    return SCORES["runtime's search"] * length / length**length_penalty
 
 
 @pytest.mark.parametrize(

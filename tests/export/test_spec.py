@@ -12,7 +12,6 @@ from fairseq_rope import TransformerRopeModel
 from fairseq_rope.inference.translator import Translator
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from tests.support.ctranslate2_runtime import (
-    TOLERANCE,
     fairseq_scores,
     pair,
     runtime,
@@ -20,7 +19,8 @@ from tests.support.ctranslate2_runtime import (
     score_both,
     stirred,
 )
-from tests.support.small import EOS, PRE_NORM, TASK, WORDS, near
+from tests.support.near import SCORES, near
+from tests.support.small import EOS, PRE_NORM, TASK, WORDS
 from tests.support.trained import Trained
 
 SEPARATE = dict(share_all_embeddings=False)
@@ -57,13 +57,13 @@ NARROW = {
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_an_option_keeps_the_scores(options: dict, tmp_path: Path) -> None:
-    near(*score_both(stirred(**options), tmp_path / "model"), TOLERANCE)
+    near(*score_both(stirred(**options), tmp_path / "model"), SCORES["runtime"])
 
 
 @pytest.mark.parametrize("arch", ARCHS)
 def test_an_arch_keeps_the_scores(arch: str, tmp_path: Path) -> None:
     heads = {f"{side}_attention_heads": 16 if "big" in arch else 8 for side in ("encoder", "decoder")}
-    near(*score_both(stirred(arch, **NARROW, **heads), tmp_path / "model"), TOLERANCE)
+    near(*score_both(stirred(arch, **NARROW, **heads), tmp_path / "model"), SCORES["runtime"])
 
 
 @pytest.mark.parametrize("fraction", [1.0, 0.75, 0.25])
@@ -71,7 +71,7 @@ def test_an_arch_keeps_the_scores(arch: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("trained", LAYOUTS)
 def test_either_layout_can_be_written_as_either(trained: str, written: str, fraction: float, tmp_path: Path) -> None:
     model = stirred(rope_layout=trained, rope_fraction=fraction)
-    near(*score_both(model, tmp_path / "model", layout=written), TOLERANCE)
+    near(*score_both(model, tmp_path / "model", layout=written), SCORES["runtime"])
 
 
 def test_positions_beyond_the_runtimes_first_table_are_right(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_positions_beyond_the_runtimes_first_table_are_right(tmp_path: Path) -> 
     )
     model, batch = stirred(max_source_positions=3000, max_target_positions=3000), pair(source, target)
     scores = runtime_scores(runtime(model, tmp_path / "model"), TASK.target_dictionary, batch)
-    near(scores, fairseq_scores(model, batch), TOLERANCE)
+    near(scores, fairseq_scores(model, batch), SCORES["runtime"])
 
 
 def test_padding_of_a_batch_reaches_no_score(tmp_path: Path) -> None:
@@ -118,4 +118,4 @@ def test_real_sentences_keep_their_scores(trained: Trained, exported: Path, data
         # one dictionary serves both languages
         batch = pair(*(translator.codec.encode(line, max_tokens=1000).tokens.long() for line in (source, target)))
         scores = runtime_scores(runtime_model, translator.task.target_dictionary, batch)
-        near(scores, fairseq_scores(translator.engine.models[0], batch), TOLERANCE)
+        near(scores, fairseq_scores(translator.engine.models[0], batch), SCORES["runtime"])

@@ -7,9 +7,9 @@ from torch import Tensor
 
 from tests.reference import ReferenceTransformer
 from tests.support.models import SMALL, build_model
+from tests.support.near import LOGITS, near
 
 EOS, PAD = 2, 1
-TOLERANCE = 2e-4  # fp32 logits against the float64 reference
 VARIANTS = {
     "paper": {},
     "pre-norm": dict(encoder_normalize_before=True, decoder_normalize_before=True),
@@ -63,7 +63,7 @@ def test_padded_batch_equals_the_reference_sentence_by_sentence(options, left_pa
     for row, (src, tgt) in enumerate(zip(sources, targets, strict=True)):
         expected = reference.logits(src.tolist(), tgt.tolist())
         actual = logits[row, -len(tgt) :] if left_pad else logits[row, : len(tgt)]
-        torch.testing.assert_close(actual.double(), expected, atol=TOLERANCE, rtol=0)
+        near(actual, expected, LOGITS["reference"])
 
 
 @pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS.keys())
@@ -74,10 +74,10 @@ def test_stepwise_equals_the_full_pass_and_the_reference(options):
     source, inputs = collate_tokens(sources, PAD), torch.stack(targets)
     encoder_out = model.encoder(source, src_lengths=None)
     stepwise = steps(model, encoder_out, inputs, {})
-    torch.testing.assert_close(stepwise, model.decoder(inputs, encoder_out=encoder_out)[0], atol=2e-5, rtol=0)
+    near(stepwise, model.decoder(inputs, encoder_out=encoder_out)[0], LOGITS["stepwise"])
     for row in range(2):
         expected = reference.logits(sources[row].tolist(), targets[row].tolist())
-        torch.testing.assert_close(stepwise[row].double(), expected, atol=TOLERANCE, rtol=0)
+        near(stepwise[row], expected, LOGITS["reference"])
 
 
 @torch.no_grad()
@@ -95,7 +95,7 @@ def test_beam_reorder_in_the_middle_continues_each_hypothesis():
         logits = model.decoder(ends[:, : t + 1], encoder_out=encoder_out, incremental_state=state)[0]
         for row in range(3):
             expected = reference.logits(source.tolist(), ends[row, : t + 1].tolist())[-1]
-            torch.testing.assert_close(logits[row, -1].double(), expected, atol=TOLERANCE, rtol=0)
+            near(logits[row, -1], expected, LOGITS["reference"])
 
 
 @torch.no_grad()
@@ -106,9 +106,9 @@ def test_1500_positions_full_and_stepwise():
     encoder_out = model.encoder(source[None], src_lengths=None)
     full = model.decoder(target[None], encoder_out=encoder_out)[0][0]
     stepwise = steps(model, encoder_out, target[None], {})[0]
-    torch.testing.assert_close(full.double(), expected, atol=TOLERANCE, rtol=0)
-    torch.testing.assert_close(stepwise.double(), expected, atol=TOLERANCE, rtol=0)
-    torch.testing.assert_close(stepwise, full, atol=2e-5, rtol=0)
+    near(full, expected, LOGITS["reference"])
+    near(stepwise, expected, LOGITS["reference"])
+    near(stepwise, full, LOGITS["stepwise"])
 
 
 @pytest.mark.parametrize("left_pad", [False, True], ids=["right padding", "left padding"])
@@ -123,4 +123,4 @@ def test_the_content_of_padding_cannot_matter(left_pad):
     # the output row of <pad> is the embedding itself; all other words must stay
     words = torch.arange(before.size(-1)) != PAD
     after = model(source, None, inputs)[0][inputs.ne(PAD)]
-    torch.testing.assert_close(after[:, words], before[:, words], atol=2e-5, rtol=0)
+    near(after[:, words], before[:, words], LOGITS["stepwise"])

@@ -67,13 +67,11 @@ def exact_matches(model: torch.nn.Module, transform) -> float:
     return sum(right) / HELD_OUT
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("transform", TASKS.values(), ids=TASKS)
 def test_with_rotation_every_held_out_string_is_right(transform):
     assert exact_matches(train("transformer_rope", transform), transform) == 1.0
 
 
-@pytest.mark.slow
 def test_without_rotation_the_same_model_does_not_learn_to_reverse():
     model = train("transformer", TASKS["reverse"], no_token_positional_embeddings=True)
     assert exact_matches(model, TASKS["reverse"]) < 0.5

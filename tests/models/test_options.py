@@ -8,9 +8,9 @@ from fairseq.modules import FairseqDropout
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
-from tests.support.small import PAD, PRE_NORM, ROPE_OPTIONS, TASK, logits, near, sample, small, stock, stock_keys
+from tests.support.near import GRADIENTS, LOGITS, SAME, near
+from tests.support.small import PAD, PRE_NORM, ROPE_OPTIONS, TASK, logits, sample, small, stock, stock_keys
 
-TOLERANCE = {"gradient": 1e-5, "rows of attention": 1e-5, "padding": 1e-5}
 STOCK_OPTIONS = {  # options of `transformer` that go on working: what they set, beyond SMALL
     "post-norm": {},
     "pre-norm": PRE_NORM,
@@ -92,7 +92,7 @@ def test_checkpointed_layers_run_again_and_change_no_gradient(options):
     assert len(calls) == 4
     assert set(actual) == set(expected)
     for name, grad in actual.items():
-        near(grad, expected[name], TOLERANCE["gradient"])
+        near(grad, expected[name], GRADIENTS["model"])
 
 
 @pytest.mark.parametrize(
@@ -154,14 +154,14 @@ def test_attention_to_the_source_is_returned_on_request(options):
     attention = small()(**batch["net_input"], **options)[1]["attn"][0]
     source, target = batch["net_input"]["src_tokens"], batch["target"]
     assert attention.shape == (*target.shape, source.size(1))
-    near(attention.sum(-1), torch.ones(target.shape), TOLERANCE["rows of attention"])
+    near(attention.sum(-1), torch.ones(target.shape), SAME[torch.float32])
     assert attention[source.eq(PAD)[:, None].expand_as(attention)].eq(0).all()
 
 
 def test_left_and_right_padding_of_the_source_give_the_same():
     model = small()
     left, right = (model(**sample(left_pad)["net_input"])[0][sample()["target"].ne(PAD)] for left_pad in (True, False))
-    near(left, right, TOLERANCE["padding"])
+    near(left, right, LOGITS["same weights"])
 
 
 def test_retain_dropout_modules_takes_the_names_of_the_stock_model():

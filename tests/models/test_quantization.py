@@ -12,9 +12,9 @@ from torch import Tensor
 
 from benchmarks.rotation import standing_still
 from tests.support.models import SMALL
-from tests.support.small import TASK, near, sample, small, stock
+from tests.support.near import GRADIENTS, LOSSES, near
+from tests.support.small import TASK, sample, small, stock
 
-TOLERANCE = 1e-6  # of losses and gradients, of which all are about 1 or below
 # without padding: what stands there reaches no token but counts for the range that activations are quantized in
 BATCH = dict(
     net_input=dict(
@@ -67,9 +67,9 @@ def test_layers_loss_and_gradients_are_those_of_stock(monkeypatch: pytest.Monkey
     assert classes[0] == classes[1] and len(classes[0]) >= 30
     with standing_still(ours):
         (loss, grads), (stock_loss, stock_grads) = results(ours), results(theirs)
-    near(loss / stock_loss, torch.ones(()), TOLERANCE)
+    near(loss / stock_loss, torch.ones(()), LOSSES["ratio"])
     for name, grad in stock_grads.items():
-        near(grads[name], grad, TOLERANCE)
+        near(grads[name], grad, GRADIENTS["quantized"])
 
 
 def test_a_model_with_noise_trains_and_decodes(monkeypatch: pytest.MonkeyPatch):

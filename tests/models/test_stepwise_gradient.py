@@ -4,10 +4,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from tests.support.near import NO_GRADIENT, STEPWISE_GRADIENT
 from tests.support.small import WORDS, sample, small
 
-RELATIVE = 1e-6  # to the largest of a parameter's gradients, in float64
-ABSOLUTE = 1e-12  # where a gradient is rounding alone: a key's bias changes no softmax
 ORDER = torch.tensor([2, 0, 0])  # of hypotheses: one leaves, one goes on twice
 AFTER = 3  # steps until the search has chosen so
 
@@ -54,7 +53,7 @@ def compare(model, beam: int, order: Tensor) -> None:
         gradients(model, (way(model, encoded(model, beam), tokens, order) * weights).sum()) for way in (full, steps)
     )
     for name, grad in expected.items():
-        near = RELATIVE * float(grad.abs().max()) + ABSOLUTE
+        near = STEPWISE_GRADIENT * float(grad.abs().max()) + NO_GRADIENT
         torch.testing.assert_close(actual[name], grad, atol=near, rtol=0, msg=name)
 
 

@@ -10,9 +10,9 @@ from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
 from tests.support.models import build_model, make_task
-from tests.support.small import EOS, PRE_NORM, ROPE_OPTIONS, TASK, logits, near, sample, small, stock, stock_keys
+from tests.support.near import HALF, LOGITS, SCORES, near
+from tests.support.small import EOS, PRE_NORM, ROPE_OPTIONS, TASK, logits, sample, small, stock, stock_keys
 
-TOLERANCE = {"same weights": 1e-5, "layout": 5e-5, "half": 5e-2, "generated": 1e-4}
 TWINS = {f"transformer_rope{name}": f"transformer{name}" for name in (
     "", "_iwslt_de_en", "_wmt_en_de", "_vaswani_wmt_en_de_big", "_vaswani_wmt_en_fr_big", "_wmt_en_de_big",
     "_wmt_en_de_big_t2t")}  # fmt: skip
@@ -90,7 +90,7 @@ def test_a_stock_checkpoint_of_either_fairseq_loads_strictly():
     plain, rope = stock(), small(seed=5)
     state = {key: value for key, value in plain.state_dict().items() if key in stock_keys(plain)}
     rope.load_state_dict(with_fast_path_copies(state, 2), strict=True)
-    near(logits(rope), logits(small()), TOLERANCE["same weights"])
+    near(logits(rope), logits(small()), LOGITS["same weights"])
 
 
 @pytest.mark.parametrize("copies", [False, True], ids=["any fairseq", "stock of fairseq 0.12.2"])
@@ -102,7 +102,7 @@ def test_layers_can_be_pruned_when_a_checkpoint_is_loaded(copies):
     pruned.load_state_dict(state, strict=True, model_cfg=args)
     del full.encoder.layers[1], full.decoder.layers[2], full.decoder.layers[0]
     full.decoder.num_layers = 1
-    near(logits(pruned), logits(full), TOLERANCE["same weights"])
+    near(logits(pruned), logits(full), LOGITS["same weights"])
 
 
 @pytest.mark.parametrize("options", [{}, PRE_NORM], ids=["post-norm", "pre-norm"])
@@ -111,14 +111,14 @@ def test_a_loaded_model_generates_as_the_model_in_training(options):
     # fairseq 0.12.2 has a fast path that skips self_attn in just this case: loaded, evaluating, without gradients
     model, fresh = small(dropout=0.0, **options), small(seed=5, **options)
     fresh.load_state_dict(model.state_dict(), strict=True)
-    near(logits(fresh), logits(model.train()), TOLERANCE["same weights"])
+    near(logits(fresh), logits(model.train()), LOGITS["same weights"])
     generator = SequenceGenerator([fresh], TASK.target_dictionary, beam_size=3, max_len_b=12)
     batch = sample()["net_input"]
     for row, beam in enumerate(generator.generate([fresh], dict(net_input=batch))):
         for hypothesis in beam:
             tokens = hypothesis["tokens"]
             forced = model(batch["src_tokens"][row, None], None, tokens.roll(1)[None])[0][0].log_softmax(-1)
-            near(hypothesis["positional_scores"], forced.gather(1, tokens[:, None])[:, 0], TOLERANCE["generated"])
+            near(hypothesis["positional_scores"], forced.gather(1, tokens[:, None])[:, 0], SCORES["tokens"])
             assert tokens[-1] == EOS
 
 
@@ -127,7 +127,7 @@ def test_a_cast_and_back_moves_the_outputs_by_rounding_only(cast):
     model = small()
     before = logits(model)
     theta = model.encoder.position_method.theta.clone()
-    near(logits(getattr(model, cast)().float()), before, TOLERANCE["half"])
+    near(logits(getattr(model, cast)().float()), before, HALF)
     assert torch.equal(model.encoder.position_method.theta, theta)
 
 
@@ -148,4 +148,4 @@ def test_an_interleaved_checkpoint_becomes_a_half_layout_one_by_permuting_rows()
             # (E, ...) -> (H, D, ...), permuted within each head
             state[name] = value.unflatten(0, (-1, head_dim))[:, order].flatten(0, 1)
     half.load_state_dict(state, strict=True)
-    near(logits(half), logits(interleaved), TOLERANCE["layout"])
+    near(logits(half), logits(interleaved), LOGITS["other layout"])

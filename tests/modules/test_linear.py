@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from fairseq_rope.modules.cpu import linear as module
 from fairseq_rope.modules.cpu.linear import Linear, linear
+from tests.support.near import PRODUCTS
 
 SHAPES = {"matrix": (7, 12), "batch": (3, 5, 12), "one row": (1, 12), "vector": (12,), "no rows": (0, 12)}
 # of results of some 10, float32
-NEAR = dict(atol=2e-5, rtol=1e-5)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def test_output_and_gradients_are_those_of_torchs_linear(shape: tuple[int, ...],
         results.append([y, x.grad, *(parameter.grad for parameter in layer.parameters())])
     for actual, expected in zip(*results, strict=True):
         assert actual.shape == expected.shape
-        torch.testing.assert_close(actual, expected, **NEAR)
+        torch.testing.assert_close(actual, expected, **PRODUCTS)
 
 
 def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
@@ -76,7 +76,7 @@ def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPa
         y.pow(2).sum().backward()
         results.append([y, wide.grad, w.grad])
     for actual, expected in zip(*results, strict=True):
-        torch.testing.assert_close(actual, expected, **NEAR)
+        torch.testing.assert_close(actual, expected, **PRODUCTS)
 
 
 def test_small_products_are_torchs(monkeypatch: pytest.MonkeyPatch):

@@ -15,15 +15,13 @@ from fairseq_rope.modules.positions.frequencies import Frequencies, inverse_freq
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 from tests.reference import rotation_matrix
+from tests.support.near import ANGLES, OTHER_ANGLES, ROTATED, near
 
 B, H, T, D = 2, 3, 7, 10
 FAR = 4000
-TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-5, torch.bfloat16: 4e-2, torch.float16: 5e-3}  # of rotated values
-ANGLES = 1e-6  # of a cosine or sine, at any position
-OTHER_LIBRARIES = 5e-3  # their angles are products of float32, off by 2e-4 radians at position 4,000
 NEEDS_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device")
 LAYOUT = pytest.mark.parametrize("layout", LAYOUTS)
-DTYPE = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+DTYPE = pytest.mark.parametrize("dtype", ROTATED, ids=str)
 POSITION = st.integers(0, FAR)
 
 
@@ -33,10 +31,6 @@ def make(head_dim: int = D, *, base: float = 10000.0, fraction: float = 1.0, lay
 
 def random(*shape: int, dtype: torch.dtype = torch.float32, seed: int = 3) -> Tensor:
     return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed)).to(dtype)
-
-
-def near(actual: Tensor, expected: Tensor, tolerance: float) -> None:
-    torch.testing.assert_close(actual.double(), expected.double(), atol=tolerance, rtol=0)
 
 
 def at(rotary: RotaryEmbedding, x: Tensor, position: int) -> Tensor:
@@ -49,7 +43,7 @@ def at(rotary: RotaryEmbedding, x: Tensor, position: int) -> Tensor:
 @settings(max_examples=20, deadline=None)
 def test_the_norm_is_kept(layout, position):
     x = random(B, H, T, D)
-    near(make(layout=layout).rotate(x, offset=position).norm(dim=-1), x.norm(dim=-1), TOLERANCE[torch.float32])
+    near(make(layout=layout).rotate(x, offset=position).norm(dim=-1), x.norm(dim=-1), ROTATED[torch.float32])
 
 
 @LAYOUT
@@ -64,7 +58,7 @@ def test_position_zero_is_the_identity(layout, dtype):
 @settings(max_examples=20, deadline=None)
 def test_rotating_by_a_and_then_by_b_is_rotating_by_their_sum(layout, a, b):
     rotary, x = make(layout=layout), random(D, dtype=torch.float64)
-    near(at(rotary, at(rotary, x, a), b), at(rotary, x, a + b), TOLERANCE[torch.float64])
+    near(at(rotary, at(rotary, x, a), b), at(rotary, x, a + b), ROTATED[torch.float64])
 
 
 @LAYOUT
@@ -75,7 +69,7 @@ def test_a_score_depends_on_the_distance_only(layout, m, n, shift):
     near(
         at(rotary, q, m) @ at(rotary, k, n),
         at(rotary, q, m + shift) @ at(rotary, k, n + shift),
-        TOLERANCE[torch.float64],
+        ROTATED[torch.float64],
     )
 
 
@@ -90,7 +84,7 @@ def test_halves_are_permuted_neighbours(fraction):
     x, size = random(B, H, T, D), round(D * fraction)
     order = torch.cat((torch.arange(0, size, 2), torch.arange(1, size, 2), torch.arange(size, D)))
     halves = make(fraction=fraction, layout="half").rotate(x[..., order], offset=11)
-    near(halves, make(fraction=fraction).rotate(x, offset=11)[..., order], TOLERANCE[torch.float32])
+    near(halves, make(fraction=fraction).rotate(x, offset=11)[..., order], ROTATED[torch.float32])
 
 
 @LAYOUT
@@ -101,7 +95,7 @@ def test_it_equals_the_rotation_matrix_of_the_paper(layout, dtype, fraction):
     rotated = make(base=base, fraction=fraction, layout=layout).rotate(x, offset=offset)
     options = dict(base=base, rotary_dim=round(D * fraction), layout=layout)
     matrices = torch.stack([rotation_matrix(offset + t, D, **options) for t in range(T)])
-    near(rotated, (matrices @ x.double().unsqueeze(-1)).squeeze(-1), TOLERANCE[dtype])
+    near(rotated, (matrices @ x.double().unsqueeze(-1)).squeeze(-1), ROTATED[dtype])
     assert rotated.dtype == dtype
     assert torch.equal(rotated[..., round(D * fraction) :], x[..., round(D * fraction) :])
 
@@ -121,8 +115,8 @@ def test_neighbours_equal_hugging_face_roformer(oracle):
     q, k = random(B, H, FAR, D), random(B, H, FAR, D, seed=4)
     rotate = roformer.RoFormerSelfAttention.apply_rotary_position_embeddings
     expected_q, expected_k = rotate(table[None, None], q, k)
-    near(make().rotate(q), expected_q, TOLERANCE[torch.float32])
-    near(make().rotate(k), expected_k, TOLERANCE[torch.float32])
+    near(make().rotate(q), expected_q, ROTATED[torch.float32])
+    near(make().rotate(k), expected_k, ROTATED[torch.float32])
 
 
 def test_halves_equal_hugging_face_llama(oracle):
@@ -131,8 +125,8 @@ def test_halves_equal_hugging_face_llama(oracle):
     q, k = random(B, H, FAR, D), random(B, H, FAR, D, seed=4)
     cos, sin = llama.LlamaRotaryEmbedding(config)(q, torch.arange(FAR)[None])
     expected_q, expected_k = llama.apply_rotary_pos_emb(q, k, cos, sin)
-    near(make(layout="half").rotate(q), expected_q, OTHER_LIBRARIES)
-    near(make(layout="half").rotate(k), expected_k, OTHER_LIBRARIES)
+    near(make(layout="half").rotate(q), expected_q, OTHER_ANGLES)
+    near(make(layout="half").rotate(k), expected_k, OTHER_ANGLES)
 
 
 @LAYOUT
@@ -150,9 +144,9 @@ def test_in_place_it_is_the_same_in_any_memory_and_its_transpose_leads_back(layo
     for name, y in memory.items():
         y.copy_(x)
         rotary.rotate_(y, offset=11)
-        torch.testing.assert_close(y, rotated, atol=TOLERANCE[dtype] / 10, rtol=0, msg=name)
+        torch.testing.assert_close(y, rotated, atol=ROTATED[dtype] / 10, rtol=0, msg=name)
         rotary.rotate_(y, offset=11, transpose=True)
-        near(y, x, TOLERANCE[dtype])
+        near(y, x, ROTATED[dtype])
 
 
 @LAYOUT
@@ -173,13 +167,13 @@ def test_explicit_positions_equal_the_matrix_at_each_of_them_and_whole_ones_the_
     ]
     # (B, T, D, D) -> (B, 1, T, D, D)
     expected = (torch.stack([torch.stack(row) for row in matrices])[:, None] @ x.double()[..., None])[..., 0]
-    near(rotary.rotate(x, positions=positions), expected, TOLERANCE[dtype])
+    near(rotary.rotate(x, positions=positions), expected, ROTATED[dtype])
     in_place = torch.stack((x, x))
     rotary.rotate_(in_place, positions=positions)
     for actual in in_place:
-        near(actual, expected, TOLERANCE[dtype])
+        near(actual, expected, ROTATED[dtype])
     whole = torch.arange(11, 11 + T).expand(B, T)
-    near(rotary.rotate(x, positions=whole), rotary.rotate(x, offset=11), TOLERANCE[dtype] / 10)
+    near(rotary.rotate(x, positions=whole), rotary.rotate(x, offset=11), ROTATED[dtype] / 10)
 
 
 def test_the_table_grows_and_old_positions_stay():
@@ -206,7 +200,7 @@ def test_another_frequency_schedule_can_be_passed_in():
 
     x = random(B, H, 1, D)
     slow = RotaryEmbedding(D, frequencies=stretched).rotate(x, offset=48)
-    near(slow, 1.5 * make().rotate(x, offset=12), TOLERANCE[torch.float32])
+    near(slow, 1.5 * make().rotate(x, offset=12), ROTATED[torch.float32])
 
 
 @pytest.mark.parametrize("cast", [nn.Module.half, nn.Module.bfloat16, lambda m: m.half().bfloat16().float()])

@@ -9,13 +9,13 @@ from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 from fairseq_rope.modules.rotated_qkv import rotate_qkv_
+from tests.support.near import ROTATED
 
 T, B, H, D = 5, 2, 3, 10
 OFFSET = 900
-TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-5, torch.bfloat16: 4e-2, torch.float16: 5e-3}
 LAYOUT = pytest.mark.parametrize("layout", LAYOUTS)
 FRACTION = pytest.mark.parametrize("fraction", [1.0, 0.6])
-DTYPE = pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+DTYPE = pytest.mark.parametrize("dtype", ROTATED, ids=str)
 
 
 def make(layout: str, fraction: float) -> RotaryEmbedding:
@@ -34,7 +34,7 @@ def test_queries_and_keys_are_rotated_and_values_are_not(layout: str, fraction: 
     expected = projected.clone().permute(2, 1, 3, 0, 4)
     q, k, v = rotate_qkv_(projected, rotary, offset=OFFSET)
     for actual, part in zip((q, k), expected[:2], strict=True):
-        torch.testing.assert_close(actual, rotary.rotate(part, offset=OFFSET), atol=TOLERANCE[dtype], rtol=0)
+        torch.testing.assert_close(actual, rotary.rotate(part, offset=OFFSET), atol=ROTATED[dtype], rtol=0)
     assert torch.equal(v, expected[2])
 
 
@@ -64,7 +64,7 @@ def test_in_low_precision_gradients_are_turned_back_in_float32(layout: str) -> N
         parts = torch.stack(rotate_qkv_(x * 1, rotary, offset=OFFSET))
         (parts * weight.permute(2, 1, 3, 0, 4)).sum().backward()
         gradients.append(x.grad.double())
-    torch.testing.assert_close(*gradients, atol=TOLERANCE[torch.bfloat16], rtol=0)
+    torch.testing.assert_close(*gradients, atol=ROTATED[torch.bfloat16], rtol=0)
 
 
 def test_a_table_first_made_in_inference_mode_serves_autograd() -> None:

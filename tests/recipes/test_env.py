@@ -67,7 +67,7 @@ def test_this_python_fits_its_own_version_only(shell: Shell) -> None:
 def test_the_stamp_depends_on_the_pins_the_folder_and_the_index(shell: Shell) -> None:
     command = f"env_stamp '{sys.executable}'"
     stamps = [shell.run(command).stdout, shell.run(command).stdout, shell.run(command, TORCH_INDEX_URL="x").stdout]
-    for name in ("setup.py", "constraints.txt"):
+    for name in ("pyproject.toml", "constraints.txt"):
         (shell.project / name).write_text("changed")
         stamps.append(shell.run(command).stdout)
     shell.project = shell.project.rename(shell.folder / "moved")
@@ -87,7 +87,21 @@ def test_help_is_the_header_of_the_script(path: Path) -> None:
 def test_an_unknown_argument_of_the_test_script_is_an_error() -> None:
     result = subprocess.run(["bash", SCRIPTS[0], "--fast"], capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr.startswith("test.sh: error: an argument must be --fairseq-0.12.2, --help or --")
+    assert result.stderr.startswith("test.sh: error: an argument must be --quick, --fairseq-0.12.2, --help or --")
+
+
+@pytest.mark.parametrize(("option", "levels", "harness"), [("--quick", " -m unit", 0), ("", "", 1)])
+def test_quick_runs_the_linters_and_the_first_level(shell: Shell, option: str, levels: str, harness: int) -> None:
+    shutil.copy(SCRIPTS[0], shell.project / "scripts")
+    for name in ("python3", "nproc"):
+        shell.stub(name)
+    shell.run(f"source scripts/test.sh {option}")
+    calls = shell.calls("-m")
+    assert [call.partition(" ")[2] for call in calls if " -m pytest" in call] == [
+        f"-m pytest --numprocesses  --dist loadfile{levels}"
+    ]
+    assert sum(" -m ruff" in call or " -m mypy" in call for call in calls) == 3
+    assert sum(" -m tests.faults --quick" in call for call in calls) == harness
 
 
 def test_the_tests_with_fairseq_0_12_2_are_skipped_with_status_3_without_a_python_3_10(shell: Shell) -> None:
@@ -114,7 +128,7 @@ def test_fairseq_is_installed_with_isolation_on_python_3_10_only(shell: Shell) -
     assert "python -m pip install --quiet fairseq" in shell.calls("pip")
 
 
-@pytest.mark.parametrize("changed", ["setup.py", "constraints.txt", "version", "index", "folder"])
+@pytest.mark.parametrize("changed", ["pyproject.toml", "constraints.txt", "version", "index", "folder"])
 def test_an_environment_is_completed_when_what_it_depends_on_changes(shell: Shell, changed: str) -> None:
     shell.stub("python3")
     assert shell.run("setup_env").returncode == 0
@@ -142,6 +156,12 @@ def test_extras_are_added_once_and_stay(shell: Shell) -> None:
         calls = shell.calls("--editable")
         assert bool(calls) == installs, extras
         assert all(call.endswith(f"--editable .[{extras}]") for call in calls)
+
+
+def test_what_prepares_text_is_installed_unless_other_extras_are_named(shell: Shell) -> None:
+    shell.stub("python3")
+    assert shell.run("setup_env").returncode == 0
+    assert shell.calls("--editable")[0].endswith("--editable .[data]")
 
 
 @pytest.mark.parametrize("where", ["venv", "wheel", " torch", "fairseq-fixed", "--editable"])
@@ -207,11 +227,3 @@ def test_none_keeps_the_current_python(shell: Shell) -> None:
     result = shell.run("setup_env; command -v python", FAIRSEQ_ROPE_ENV="none")
     assert result.stdout.splitlines()[-1] == str(shell.bin / "python")
     assert shell.calls("pip") == []
-
-
-def test_every_requirement_of_setup_py_is_pinned() -> None:
-    pinned = set(re.findall(r"^([\w-]+)==", (ROOT / "constraints.txt").read_text().replace("_", "-"), re.M))
-    requirements = (ROOT / "setup.py").read_text().split("install_requires")[1]
-    wanted = set(re.findall(r"""^ +["']([\w-]+)(?:[=>]=[^"]*)?["';]""", requirements, re.M)) - {"plot", "export", "dev"}
-    assert {"fairseq", "fairseq-fixed", "torch", "pytest"} <= wanted
-    assert wanted <= pinned

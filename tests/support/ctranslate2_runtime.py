@@ -11,8 +11,6 @@ from fairseq_rope.export.ctranslate2.model_folder import token_names
 from fairseq_rope.export.ctranslate2.writer import write_model
 from tests.support.small import EOS, PAD, sample, small
 
-TOLERANCE = 1e-4
-
 
 def task_of(source, target) -> TranslationTask:
     return TranslationTask(TranslationConfig(source_lang="en", target_lang="de"), source, target)

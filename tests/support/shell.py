@@ -14,7 +14,7 @@ version=${{STUB_VERSION:-3.11}}
 [[ $0 != */python3.* ]] || version=${{0##*/python}}
 case "$#:$1 $2" in
   "2:- "*) [[ $version == 3.1[0-3] && $version == "${{2:-$version}}" && -e $STUB_INCLUDE/Python.h ]] ;;
-  "3:- "*) {{ echo "$version $2 $3" && cat "$2/setup.py" "$2/constraints.txt"; }} | cksum ;;
+  "3:- "*) {{ echo "$version $2 $3" && cat "$2/pyproject.toml" "$2/constraints.txt"; }} | cksum ;;
   *":-m venv") mkdir -p "$3/bin" "$3/site" && cp "$0" "$3/bin/python" ;;
   *":-m pip") [[ "$*" != *"${{STUB_FAILS_AT:-nothing}}"* ]] ;;
   *get_path*) echo "${{0%/*}}/../site" ;;
@@ -35,7 +35,7 @@ class Shell:
         (self.project / "scripts").mkdir(parents=True)
         for name in ("lib.sh", "env.sh"):
             shutil.copy(ROOT / "scripts" / name, self.project / "scripts")
-        for name in ("setup.py", "constraints.txt"):
+        for name in ("pyproject.toml", "constraints.txt"):
             (self.project / name).write_text(name)
         self.bin, self.record = folder / "bin", folder / "record"
         self.bin.mkdir()

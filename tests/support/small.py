@@ -45,7 +45,3 @@ def sample(left_pad: bool = True) -> dict:
 def logits(model, **options) -> Tensor:
     batch = sample()
     return model(**batch["net_input"], **options)[0][batch["target"].ne(PAD)]
-
-
-def near(actual: Tensor, expected: Tensor, tolerance: float) -> None:
-    torch.testing.assert_close(actual.float(), expected.float(), atol=tolerance, rtol=0)

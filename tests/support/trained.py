@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +27,15 @@ _GERMAN = {
     **{"today": "heute", "tomorrow": "morgen", "every": "jeden", "morning": "Morgen", "at": "um", "Berlin,": "Berlin,"},
     **{"again": "wieder", "(perhaps)": "(vielleicht)", "soon": "bald"},
 }
+
+
+TRAINING = """
+    --arch transformer_rope_tiny --encoder-layers 2 --decoder-layers 2 --dropout 0.1
+    --encoder-embed-dim 32 --decoder-embed-dim 32 --encoder-attention-heads 2 --decoder-attention-heads 2
+    --criterion label_smoothed_cross_entropy --label-smoothing 0.1 --optimizer adam
+    --lr 1e-2 --lr-scheduler inverse_sqrt --warmup-updates 40 --max-update 150 --max-tokens 1500 --seed 1 --cpu
+    --disable-validation --no-epoch-checkpoints --num-workers 0
+"""
 
 
 class Trained(NamedTuple):
@@ -54,8 +62,8 @@ def call(*command: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes
     return done
 
 
-def trained_model(folder: Path) -> Trained:
-    """Make a corpus of 300 pairs in `folder`, learn BPE on it and train a `transformer_rope_tiny` of reduced size."""
+def trained_model(folder: Path, options: str = "") -> Trained:
+    """Make a corpus of 300 pairs in `folder`, learn BPE on it and train a small model, with `options` after ours."""
     source = _sentences(300)
     texts = {"en": source, "de": [_translate(line) for line in source]}
     for lang, lines in texts.items():
@@ -64,11 +72,9 @@ def trained_model(folder: Path) -> Trained:
     codes, data, save = folder / "codes", folder / "data-bin", folder / "checkpoints"
     _learn_bpe(folder, codes)
     prefix = str(folder / "bpe")
-    call(
-        *("fairseq_cli.preprocess", "-s", "en", "-t", "de", "--joined-dictionary", "--destdir", str(data)),
-        *("--trainpref", prefix, "--validpref", prefix),
-    )
-    _train(data, save)
+    files = ["--destdir", str(data), "--trainpref", prefix, "--validpref", prefix]
+    call("fairseq_cli.preprocess", "-s", "en", "-t", "de", "--joined-dictionary", *files)
+    _train(data, save, options)
     return Trained(data, save / "checkpoint_last.pt", codes, source)
 
 
@@ -96,36 +102,6 @@ def _learn_bpe(folder: Path, codes: Path) -> None:
         (folder / f"bpe.{lang}").write_text(pieces, encoding="utf-8")
 
 
-def _train(data: Path, save: Path) -> None:
-    sizes = ["--encoder-layers", "2", "--decoder-layers", "2"]
-    for side in ("encoder", "decoder"):
-        sizes += [f"--{side}-embed-dim", "32", f"--{side}-attention-heads", "2"]
-    schedule = ["--lr", "1e-2", "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "40", "--max-update", "150"]
-    _call_train([str(data), *sizes, *schedule, "--save-dir", str(save)])
-
-
-def _call_train(options: Sequence[str]) -> None:
-    call(
-        *("fairseq_cli.train", *options, "--user-dir", str(ROOT / "fairseq_rope"), "--arch", "transformer_rope_tiny"),
-        *(
-            "--cpu",
-            "--seed",
-            "1",
-            "--optimizer",
-            "adam",
-            "--max-tokens",
-            "1500",
-            "--dropout",
-            "0.1",
-            "--no-epoch-checkpoints",
-        ),
-        *(
-            "--criterion",
-            "label_smoothed_cross_entropy",
-            "--label-smoothing",
-            "0.1",
-            "--disable-validation",
-            "--num-workers",
-            "0",
-        ),
-    )
+def _train(data: Path, save: Path, options: str) -> None:
+    command = ["fairseq_cli.train", str(data), "--user-dir", str(ROOT / "fairseq_rope"), "--save-dir", str(save)]
+    call(*command, *TRAINING.split(), *options.split())

@@ -1,0 +1,86 @@
+"""The console command `fairseq-rope`: every program by its name, as `python -m` runs it."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from fairseq_rope_data.__main__ import PROGRAMS
+from tests.support import ROOT
+
+# programs that recipes alone call
+FOR_RECIPES = {"fingerprint", "gunzip", "recorded", "tar_archive"}
+# what would show that torch is loaded: it takes seconds and 300 MB
+WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from fairseq_rope_data.__main__ import main; main()"
+
+
+def run(*arguments: str, stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-c", WITHOUT_TORCH, *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, cwd=ROOT)
+
+
+def test_every_program_has_a_command():
+    sources = [*ROOT.glob("fairseq_rope/**/*.py"), *ROOT.glob("data-prep/fairseq_rope_data/**/*.py")]
+    programs = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removeprefix("data-prep.").removesuffix(".__main__")
+        for path in sources
+        if 'if __name__ == "__main__":' in path.read_text(encoding="utf-8")
+    }
+    inner = {f"fairseq_rope_data.{name}" for name in FOR_RECIPES}
+    assert programs - inner - {"fairseq_rope_data"} == set(PROGRAMS.values())
+
+
+def test_help_has_a_line_for_each_command_and_loads_no_torch():
+    done = run("--help")
+    rows = dict(re.findall(r"^  (\S+) +(\S.*)$", done.stdout, re.M))
+    assert list(rows) == list(PROGRAMS)
+    assert rows["check-corpus"] == "Check parallel text before hours are spent on it"
+    assert max(map(len, done.stdout.splitlines())) <= 120
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"), [(["averag"], "averag"), ([], "missing"), (["--version"], "--version")]
+)
+def test_an_unknown_command_is_an_error_of_one_line(arguments: list[str], shown: str):
+    done = run(*arguments)
+    assert (
+        done.stderr == f"fairseq-rope: error: the command must be one that fairseq-rope --help lists, but is {shown}\n"
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_a_program_for_text_does_what_its_module_does_without_torch():
+    done = run("tokenize", "--lang", "en", stdin="It works (mostly).\n")
+    assert (done.returncode, done.stdout) == (0, "It works ( mostly ) .\n"), done.stderr
+
+
+def test_the_error_of_a_program_is_its_own():
+    done = run("learn-bpe", "--merges", "0", "README.md")
+    assert (done.returncode, done.stderr) == (1, "learn_bpe: error: --merges must be at least 1, but is 0\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "package", "error"),
+    [
+        (("learn-bpe", "--merges", "5", "README.md"), "tokenizers", "learn_bpe: error: to learn BPE needs tokenizers"),
+        (
+            ("check-corpus", "--source-lang", "en", "--target-lang", "de", "x"),
+            "py3langid",
+            "check_corpus: error: to tell languages apart needs py3langid",
+        ),
+    ],
+)
+def test_a_missing_extra_is_named(arguments: tuple[str, ...], package: str, error: str):
+    program = WITHOUT_TORCH.replace("'torch'", repr(package))
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (1, f"{error}: pip install 'fairseq-rope[data]'\n")
+
+
+def test_the_package_is_the_same_command_and_alone_prints_its_folder():
+    prints = [sys.executable, "-m", "fairseq_rope"]
+    folder = subprocess.run(prints, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert folder.stdout == f"{ROOT / 'fairseq_rope'}\n"
+    table = subprocess.run([*prints, "--help"], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert table.stdout == run("--help").stdout
