@@ -23,10 +23,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks import options, report
-from benchmarks.compare import compare
 from benchmarks.environment import environment
-from benchmarks.plan import UNSUPPORTED, Setting, settings
+from benchmarks.model import options, report
+from benchmarks.model.compare import compare
+from benchmarks.model.plan import UNSUPPORTED, Setting, settings
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 

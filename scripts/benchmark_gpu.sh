@@ -82,7 +82,7 @@ install_wheels() {
     pip_pinned install --quiet --no-index --no-deps --target "$site.part" "$dir"/*.whl
     mv -- "$site.part" "$site"
   fi
-  export PYTHONPATH=$site:$ROOT:$ROOT/scripts
+  export PYTHONPATH=$site:$ROOT:$ROOT/data-prep:$ROOT/scripts
   "$PYTHON" -c 'import logging; logging.disable(); import fairseq_cli.train, fairseq.data.data_utils_fast' ||
     die "fairseq does not start with what is in $dir and in $PYTHON"
 }
@@ -131,7 +131,7 @@ fi
 install_wheels "$WHEELS" "$kind"
 
 log "check against the float64 reference"
-"$PYTHON" -m benchmarks.check_gpu | tee "$OUT/check.txt" >&2
+"$PYTHON" -m tests.gpu.check_against_reference | tee "$OUT/check.txt" >&2
 
 failed=()
 : >"$OUT/table.md"

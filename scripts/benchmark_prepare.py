@@ -1,9 +1,9 @@
 """Measure each stage of preparing a parallel corpus, and extrapolate to WMT14 English-German.
 
-    python scripts/benchmark_prepare.py --data ../shared/data --work build/benchmark --json build/benchmark.json
+    python scripts/benchmark_prepare.py --data DATA --work build/benchmark --json build/benchmark.json
 
 The text is the English-German pairs of Europarl, Tatoeba and the WMT news sets in --data, repeated with changed numbers
-(scripts/benchmarks/corpus.py says how). The stages are those of data-prep/prepare.sh: check, tokenise with
+(scripts/benchmarks/preparation/corpus.py says how). The stages are those of data-prep/prepare.sh: check, tokenise with
 normalisation, learn BPE, apply it, clean, binarise. Memory is the peak over all processes of a stage.
 
 Extrapolation: a stage's CPU time grows with the words, from the two largest sizes, so that its start isn't multiplied;
@@ -20,9 +20,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.corpus import real_pairs, repeated, write
-from benchmarks.extrapolation import Point, linear, power, seconds
-from benchmarks.process_tree import Measurement, measure
+from benchmarks.preparation.corpus import real_pairs, repeated, write
+from benchmarks.preparation.extrapolation import Point, linear, power, seconds
+from benchmarks.preparation.process_tree import Measurement, measure
 
 ROOT = Path(__file__).resolve().parent.parent
 WMT14_PAIRS, WMT14_WORDS = 4_520_620, 226_000_000

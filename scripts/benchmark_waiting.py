@@ -27,12 +27,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import data, setup
-from benchmarks.engines import Contender
+from benchmarks.engines.process import Contender
 from benchmarks.environment import environment
-from benchmarks.options import positive
-from benchmarks.spec import Spec
-from benchmarks.worker import Worker
+from benchmarks.model import build, data
+from benchmarks.model.options import positive
+from benchmarks.model.spec import Spec
+from benchmarks.model.worker import Worker
 from fairseq_rope.export.ctranslate2 import export_checkpoint
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
@@ -111,7 +111,7 @@ def _company(count: int, nice: int) -> Iterator[None]:
 
 
 def _spec(args: Namespace, kind: str) -> Spec:
-    corpus = data.make(args.work, setup.VOCABULARIES[args.size], pairs=20_000, test_pairs=args.sentences)
+    corpus = data.make(args.work, build.VOCABULARIES[args.size], pairs=20_000, test_pairs=args.sentences)
     spec = Spec(kind, "rope", args.size, "fp32", "cpu", str(corpus), str(args.work))
     if kind == "train":
         return replace(spec, max_tokens=args.max_tokens, updates=args.updates)
@@ -121,7 +121,7 @@ def _spec(args: Namespace, kind: str) -> Spec:
 def _checkpoint(args: Namespace, spec: Spec) -> Path:
     path: Path = args.work / f"random-rope-{args.size}.pt"
     if not path.exists():
-        setup.trainer(spec, setup.training_options(spec, max_tokens=1024)).save_checkpoint(str(path), {})
+        build.trainer(spec, build.training_options(spec, max_tokens=1024)).save_checkpoint(str(path), {})
     return path
 
 
@@ -161,7 +161,7 @@ def _read() -> Namespace:
     add("--settings", nargs="+", default=list(SETTINGS), metavar="NAME=VALUE", help=f"({' '.join(SETTINGS)})")
     add("--company", nargs="+", type=int, default=[0, 2, 3], metavar="N", help="programs beside it (0 2 3)")
     add("--nice", type=int, default=0, metavar="N", help="their niceness, 0 to 19 (0)")
-    add("--size", choices=setup.SIZES, default="tiny", help="of the model (tiny)")
+    add("--size", choices=build.SIZES, default="tiny", help="of the model (tiny)")
     add("--max-tokens", type=positive, default=4096, metavar="N", help="tokens in a training batch (4096)")
     add("--updates", type=positive, default=2, metavar="N", help="training steps in a repetition (2)")
     add("--sentences", type=positive, default=100, metavar="N", help="sentences that are translated (100)")

@@ -26,7 +26,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.engines import Contender, Found
+from benchmarks.engines.process import Contender, Found
 from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.export.ctranslate2.model_folder import QUANTIZATIONS
 from fairseq_rope.export.ctranslate2.spec import RUNTIME_LAYOUT

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.corpus import real_pairs, repeated, write
-from benchmarks.extrapolation import Point, linear, power, seconds
-from benchmarks.process_tree import Measurement, measure
+from benchmarks.preparation.corpus import real_pairs, repeated, write
+from benchmarks.preparation.extrapolation import Point, linear, power, seconds
+from benchmarks.preparation.process_tree import Measurement, measure
 from tests.support import ROOT
 from tests.support.corpora import sentences
 

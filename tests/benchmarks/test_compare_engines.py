@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.engines import Found
+from benchmarks.engines.process import Found
 from compare_engines import STOCK, compared, differences, main, table
 from fairseq_rope_data.errors import UserError
 from tests.support import ROOT

@@ -10,10 +10,10 @@ from fairseq.data.data_utils import load_indexed_dataset
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import data, flops
-from benchmarks.compare import compare
-from benchmarks.rotation import standing_still
-from benchmarks.spec import Repetition, Spec, total
+from benchmarks.model import data, flops
+from benchmarks.model.compare import compare
+from benchmarks.model.rotation import standing_still
+from benchmarks.model.spec import Repetition, Spec, total
 from tests.support.small import logits, sample, small, stock
 
 

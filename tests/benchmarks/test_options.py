@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import benchmark
-from benchmarks import options
+from benchmarks.model import options
 from fairseq_rope_data.errors import UserError
 
 

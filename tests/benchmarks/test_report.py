@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks import report
-from benchmarks.compare import Measured
+from benchmarks.model import report
+from benchmarks.model.compare import Measured
 from fairseq_rope_data.errors import UserError
 
 SETTING = {"kind": "train", "size": "tiny", "number_type": "fp32", "max_tokens": 4096}

@@ -10,7 +10,7 @@ from fairseq.modules.quantization import pq
 from fairseq.quantization_utils import quantize_model_scalar
 from torch import Tensor
 
-from benchmarks.rotation import standing_still
+from benchmarks.model.rotation import standing_still
 from tests.support.models import SMALL
 from tests.support.small import TASK, near, sample, small, stock
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import data, setup, train
-from benchmarks.rotation import standing_still
-from benchmarks.spec import Spec
+from benchmarks.model import build, data, train
+from benchmarks.model.rotation import standing_still
+from benchmarks.model.spec import Spec
 
 UPDATES = 200
 LOSSES = 1e-4  # relative
@@ -19,7 +19,7 @@ OPTIONS = (
 
 def losses(spec: Spec) -> list[float]:
     """Train, and give the loss of every update."""
-    trainer, found = setup.trainer(spec, setup.training_options(spec, max_tokens=spec.max_tokens)), []
+    trainer, found = build.trainer(spec, build.training_options(spec, max_tokens=spec.max_tokens)), []
     # what the trainer reports is rounded
     trainer.get_criterion().register_forward_hook(lambda _, __, result: found.append(result[0].item() / result[1]))
     groups = train.batches(trainer)

@@ -4,8 +4,8 @@ import argparse
 import shlex
 from pathlib import Path
 
-from benchmarks import setup
-from benchmarks.generate import BATCHES
+from benchmarks.model import build
+from benchmarks.model.generate import BATCHES
 from fairseq_rope_data.errors import UserError
 
 KINDS = ("train", "generate", "length", "rotation")
@@ -31,7 +31,7 @@ def _parser(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("kinds", nargs="*", metavar="KIND", help=f"what to measure: {', '.join(KINDS)} (all)")
-    add("--sizes", nargs="+", choices=setup.SIZES, default=list(setup.SIZES), help="sizes of the models (all)")
+    add("--sizes", nargs="+", choices=build.SIZES, default=list(build.SIZES), help="sizes of the models (all)")
     add("--max-tokens", nargs="+", type=positive, metavar="N", help="tokens in a batch (1024 4096; on a GPU 25000 too)")
     add(
         "--lengths",
@@ -62,7 +62,7 @@ def _parser(description: str) -> argparse.ArgumentParser:
     add("--device", choices=("cpu", "cuda"), help="where (a GPU if there is one)")
     add("--data", type=Path, metavar="DIR", help="a binarised corpus with a test set (one of made words)")
     add("--pairs", type=positive, default=20_000, metavar="N", help="sentence pairs of the made corpus (20000)")
-    add("--criterion", metavar="NAME", help=f"criterion of the rotary model ({setup.FUSED})")
+    add("--criterion", metavar="NAME", help=f"criterion of the rotary model ({build.FUSED})")
     add(
         "--rope-options",
         type=shlex.split,

@@ -15,7 +15,7 @@ class Spec:
     Args:
         kind: train, generate, length or rotation.
         model: one of MODELS.
-        size: a name in `setup.SIZES`; of a checkpoint, what it is called.
+        size: a name in `build.SIZES`; of a checkpoint, what it is called.
         number_type: fp32, bf16 or fp16.
         device: cpu or cuda.
         data: folder of the binarised corpus.

@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from benchmarks import setup, train
-from benchmarks.spec import Repetition, Spec, total
+from benchmarks.model import build, train
+from benchmarks.model.spec import Repetition, Spec, total
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 
 
@@ -26,7 +26,7 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
     Raises:
         RuntimeError: the model gives the same with and without, so that nothing would be measured.
     """
-    trainer = setup.trainer(spec, setup.training_options(spec, max_tokens=spec.max_tokens))
+    trainer = build.trainer(spec, build.training_options(spec, max_tokens=spec.max_tokens))
     groups = train.batches(trainer)
     _require_effect(trainer, next(groups))
 

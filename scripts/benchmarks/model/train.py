@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks import flops, setup
-from benchmarks.clock import timed
-from benchmarks.spec import Repetition, Spec
+from benchmarks.model import build, flops
+from benchmarks.model.clock import timed
+from benchmarks.model.spec import Repetition, Spec
 
 Group = list[dict[str, Any]]
 
@@ -15,7 +15,7 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
 
     Both models see the same batches in the same order: it depends on data and seed alone.
     """
-    trainer = setup.trainer(spec, setup.training_options(spec, max_tokens=spec.max_tokens))
+    trainer = build.trainer(spec, build.training_options(spec, max_tokens=spec.max_tokens))
     groups = batches(trainer)
     return lambda: repetition(trainer, [next(groups) for _ in range(spec.updates)], spec.device)
 

@@ -4,9 +4,9 @@ import contextlib
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import flops
-from benchmarks.spec import Repetition, Spec
-from benchmarks.worker import OUT_OF_MEMORY, FailedError, Worker
+from benchmarks.model import flops
+from benchmarks.model.spec import Repetition, Spec
+from benchmarks.model.worker import OUT_OF_MEMORY, FailedError, Worker
 
 Measured = dict[str, Any]
 

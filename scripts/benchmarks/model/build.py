@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from benchmarks.spec import Spec
+from benchmarks.model.spec import Spec
 
-USER_DIR = Path(__file__).resolve().parents[2] / "fairseq_rope"
+USER_DIR = Path(__file__).resolve().parents[3] / "fairseq_rope"
 FUSED = "label_smoothed_cross_entropy_fused"
 SIZES = {  # layers, model, feed-forward, heads
     "tiny": (4, 128, 256, 4),

@@ -1,6 +1,6 @@
 """The rotary model on this machine's GPU, else its CPU, against the tests' float64 reference in every number type.
 
-`python -m benchmarks.check_gpu`, with scripts/ and the repository's root on PYTHONPATH.
+`python -m tests.gpu.check_against_reference`, with scripts/, data-prep/ and the repository's root on PYTHONPATH.
 """
 
 import logging
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.rotation import standing_still
+from benchmarks.model.rotation import standing_still
 from fairseq_rope.modules.positions.rotary import LAYOUTS, rotary_embedding
 from fairseq_rope_data.errors import UserError, run
 from tests.reference import ReferenceTransformer, rotation_matrix
@@ -87,8 +87,6 @@ def _model(layout: str, dtype: torch.dtype, device: str) -> tuple[Any, Tensor]:
     from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
     from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
-    import fairseq_rope  # noqa: F401  registers the arch
-
     dictionary = Dictionary()
     for i in range(_WORDS - dictionary.nspecial):
         dictionary.add_symbol(f"w{i}")
@@ -129,4 +127,4 @@ def _error(actual: Tensor, expected: Tensor) -> float:
 
 
 if __name__ == "__main__":
-    run("check_gpu", main)
+    run("check_against_reference", main)

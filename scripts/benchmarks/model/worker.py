@@ -18,10 +18,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import clock
-from benchmarks.spec import Repetition, Spec
+from benchmarks.model import clock
+from benchmarks.model.spec import Repetition, Spec
 
-SCRIPTS = Path(__file__).resolve().parent.parent
+SCRIPTS = Path(__file__).resolve().parents[2]
 OUT_OF_MEMORY = "out of memory"
 
 
@@ -39,7 +39,7 @@ class Worker:
     def __init__(self, spec: Spec):
         path = os.pathsep.join(filter(None, (str(SCRIPTS), os.environ.get("PYTHONPATH"))))
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", spec.dumps()],
+            [sys.executable, "-m", "benchmarks.model.worker", spec.dumps()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -96,7 +96,7 @@ class Worker:
 def measurement(spec: Spec) -> Callable[[], Repetition]:
     """Build what `spec.kind` names; each call of it is a repetition."""
     # only that one: the process of the stock model has no need of the plugin
-    repeat: Callable[[], Repetition] = importlib.import_module(f"benchmarks.{spec.kind}").measurement(spec)
+    repeat: Callable[[], Repetition] = importlib.import_module(f"benchmarks.model.{spec.kind}").measurement(spec)
     return repeat
 
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import data, setup
 from benchmarks.environment import available_memory
-from benchmarks.spec import MODELS, TRAINED, Spec
+from benchmarks.model import build, data
+from benchmarks.model.spec import MODELS, TRAINED, Spec
 
 UNSUPPORTED = ("generate", "bf16")  # fairseq-generate ignores --bf16
 _STEPS = 30  # of a translation by random weights, which would never end one
@@ -41,7 +41,7 @@ def settings(args: Namespace) -> Iterator[Setting]:
 
 def _spec(row: dict[str, str], args: Namespace) -> Spec:
     corpus = args.data or data.make(
-        args.work, setup.VOCABULARIES[row["size"]], pairs=args.pairs, test_pairs=args.sentences
+        args.work, build.VOCABULARIES[row["size"]], pairs=args.pairs, test_pairs=args.sentences
     )
     # the rest is left to whatever else runs
     memory = int(args.memory * 2**30) if args.memory else available_memory() * 3 // 4
@@ -77,5 +77,5 @@ def _with_weights(spec: Spec, args: Namespace) -> Spec:
     spec = replace(spec, checkpoint=str(args.work / f"random-{spec.model}-{spec.size}.pt"))
     # here and not in the worker: the memory that it takes is not that of a translation
     one = replace(spec, device="cpu", number_type="fp32")
-    setup.trainer(one, setup.training_options(one, max_tokens=1024)).save_checkpoint(spec.checkpoint, {})
+    build.trainer(one, build.training_options(one, max_tokens=1024)).save_checkpoint(spec.checkpoint, {})
     return spec

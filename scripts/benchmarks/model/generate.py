@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Callable
 
-from benchmarks import setup
-from benchmarks.spec import Repetition, Spec
+from benchmarks.model import build
+from benchmarks.model.spec import Repetition, Spec
 
 BATCHES = {"1": ["--batch-size", "1"], "32": ["--batch-size", "32"], "tokens": ["--max-tokens", "4096"]}
 # what fairseq-generate logs last, from a clock of its own that counts the search and not the start
@@ -49,8 +49,8 @@ def command_line(spec: Spec) -> list[str]:
         *(spec.data, "--path", spec.checkpoint, "--gen-subset", "test", "--beam", "4", "--lenpen", "0.6", "--quiet"),
         *("--no-progress-bar", "--distributed-world-size", "1", "--num-workers", "0"),
         # a multiple of 1: with its default of 8, fairseq's main branch leaves out the sentences that do not fill one
-        *("--required-batch-size-multiple", "1", *BATCHES[spec.batch], *forced, *setup.device_options(spec)),
-        *(setup.ARCHS["rope"][:2] if spec.model == "rope" else []),
+        *("--required-batch-size-multiple", "1", *BATCHES[spec.batch], *forced, *build.device_options(spec)),
+        *(build.ARCHS["rope"][:2] if spec.model == "rope" else []),
     ]
 
 

@@ -4,9 +4,9 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.compare import Measured
-from benchmarks.spec import TRAINED
-from benchmarks.worker import OUT_OF_MEMORY
+from benchmarks.model.compare import Measured
+from benchmarks.model.spec import TRAINED
+from benchmarks.model.worker import OUT_OF_MEMORY
 from fairseq_rope_data.errors import UserError
 
 Row = dict[str, Any]
