@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.model.rotation import standing_still
+from benchmarks.model.rotation import without_rotation
 from fairseq_rope.modules.positions.rotary import LAYOUTS, rotary_embedding
 from fairseq_rope_data.errors import UserError, run
 from tests.reference import ReferenceTransformer, rotation_matrix
@@ -42,7 +42,7 @@ def main() -> None:
                 # not <=: NaN fails too
                 if not error <= limit:
                     failed.append(f"{layout}, {dtype}, {name}")
-            with standing_still(model):
+            with without_rotation(model):
                 if _error(whole(model, device), expected) < 2 * limits[1]:
                     failed.append(f"{layout}, {dtype}: a model without rotation would pass")
     if failed:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.model import build, data, train
-from benchmarks.model.rotation import standing_still
+from benchmarks.model.rotation import without_rotation
 from benchmarks.model.spec import Spec
 
 UPDATES = 200
@@ -23,14 +23,14 @@ def losses(spec: Spec) -> list[float]:
     # what the trainer reports is rounded
     trainer.get_criterion().register_forward_hook(lambda _, __, result: found.append(result[0].item() / result[1]))
     groups = train.batches(trainer)
-    with standing_still(trainer.get_model()):
+    with without_rotation(trainer.get_model()):
         for _ in range(UPDATES):
             trainer.train_step(next(groups))
     return found
 
 
 def test_two_hundred_losses_are_those_of_stock_without_positions(tmp_path: Path) -> None:
-    corpus = data.make(tmp_path, 400, pairs=500, test_pairs=10)
+    corpus = data.synthetic_corpus(tmp_path, 400, pairs=500, test_pairs=10)
     spec = Spec("train", "rope", "tiny", "fp32", "cpu", str(corpus), str(tmp_path), OPTIONS, max_tokens=600)
     ours = losses(spec)
     no_positions = (*OPTIONS, "--no-token-positional-embeddings")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def timed(work: Callable[[], object], device: str) -> float:
-    """Give the seconds that `work` takes; on a GPU until that has finished too."""
+    """Return the seconds that `work` takes; on a GPU until that has finished too."""
     import torch
 
     if device == "cuda":
@@ -19,7 +19,7 @@ def timed(work: Callable[[], object], device: str) -> float:
 
 
 def peak_memory(device: str) -> int:
-    """Give this process's peak memory in bytes: allocated by torch on the GPU, or resident on the host."""
+    """Return this process's peak memory in bytes: allocated by torch on the GPU, or resident on the host."""
     import torch
 
     if device == "cuda":

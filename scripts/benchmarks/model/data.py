@@ -1,4 +1,4 @@
-"""Binarised corpora: one of made words, and the part of a test set that is translated."""
+"""Binarised corpora: a synthetic one, and the part of a test set that is translated."""
 
 import shutil
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ import numpy as np
 SOURCE, TARGET = "en", "de"
 
 
-def make(folder: Path, vocabulary: int, *, pairs: int, test_pairs: int) -> Path:
+def synthetic_corpus(folder: Path, vocabulary: int, *, pairs: int, test_pairs: int) -> Path:
     """Write a corpus of random words, once; its lengths are those of news text.
 
     Lengths in tokens are log-normal with the median 24 and the mean 28 of newstest2014 in 37,000 BPE merges, at most

@@ -41,7 +41,7 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
 
 
 def command_line(spec: Spec) -> list[str]:
-    """Give the arguments of fairseq-generate."""
+    """Return the arguments of fairseq-generate."""
     # both count tokens before the end of the sentence
     words = str(spec.steps - 1)
     forced = ["--min-len", words, "--max-len-a", "0", "--max-len-b", words] if spec.steps else []
@@ -55,17 +55,17 @@ def command_line(spec: Spec) -> list[str]:
 
 
 def parsed(line: str) -> Repetition:
-    """Read the last line that fairseq-generate logs.
+    """Return what the last line says that fairseq-generate logs.
 
     Raises:
         RuntimeError: it is another line.
     """
-    found = _TRANSLATED.search(line)
-    if not found:
+    match = _TRANSLATED.search(line)
+    if not match:
         raise RuntimeError(f"fairseq-generate did not log what it translated, but: {line!r}")
-    sentences, tokens = (int(found[i].replace(",", "")) for i in (1, 2))
+    sentences, tokens = (int(match[i].replace(",", "")) for i in (1, 2))
     # the seconds themselves are rounded to tenths
-    return Repetition(seconds=tokens / float(found[3]), tokens=tokens, sentences=sentences)
+    return Repetition(seconds=tokens / float(match[3]), tokens=tokens, sentences=sentences)
 
 
 class _Log(logging.Handler):

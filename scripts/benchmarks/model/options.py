@@ -6,14 +6,16 @@ from pathlib import Path
 
 from benchmarks.model import build
 from benchmarks.model.generate import BATCHES
+from benchmarks.model.tricks import KIND, TRICKS
+from benchmarks.options import count, parser
 from fairseq_rope_data.errors import UserError
 
-KINDS = ("train", "generate", "length", "rotation")
-NUMBER_TYPES = ("fp32", "bf16", "fp16")
+KINDS = ("train", "generate", "length", "rotation")  # measured where none is named
+DTYPES = ("fp32", "bf16", "fp16")
 
 
-def read(description: str) -> argparse.Namespace:
-    """Read the command line; `description` is what --help begins with.
+def read(description: str | None) -> argparse.Namespace:
+    """Return the command line's options; `description` is what --help begins with.
 
     Raises:
         UserError: an option or a file breaks its rule.
@@ -27,77 +29,37 @@ def read(description: str) -> argparse.Namespace:
     return args
 
 
-def _parser(description: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    add = parser.add_argument
-    add("kinds", nargs="*", metavar="KIND", help=f"what to measure: {', '.join(KINDS)} (all)")
+def _parser(description: str | None) -> argparse.ArgumentParser:
+    options = parser(description)
+    add = options.add_argument
+    add("kinds", nargs="*", metavar="KIND", help=f"what to measure: {', '.join([*KINDS, KIND])} (all but {KIND})")
     add("--sizes", nargs="+", choices=build.SIZES, default=list(build.SIZES), help="sizes of the models (all)")
-    add("--max-tokens", nargs="+", type=positive, metavar="N", help="tokens in a batch (1024 4096; on a GPU 25000 too)")
-    add(
-        "--lengths",
-        nargs="+",
-        type=positive,
-        default=[64, 256, 1024, 4096, 8192],
-        metavar="N",
-        help="tokens in a sentence",
-    )
+    add("--max-tokens", nargs="+", type=count, metavar="N", help="tokens in a batch (1024 4096; on a GPU 25000 too)")
+    lengths = [64, 256, 1024, 4096, 8192]
+    add("--lengths", nargs="+", type=count, default=lengths, metavar="N", help="tokens in a sentence")
     add("--batches", nargs="+", choices=BATCHES, default=list(BATCHES), help="batches of translation (all)")
-    add(
-        "--sentences",
-        type=positive,
-        default=100,
-        metavar="N",
-        help="sentences of the test set that are translated (100)",
-    )
-    add(
-        "--steps",
-        type=positive,
-        metavar="N",
-        help="tokens of every translation (30 without checkpoints, else as trained)",
-    )
-    add("--updates", type=positive, metavar="N", help="training steps in a repetition (5; on a GPU 20)")
-    add("--repetitions", type=positive, default=5, metavar="N", help="repetitions of each model (5)")
+    add("--tricks", nargs="+", choices=TRICKS, default=list(TRICKS), help="which are switched off, each alone (all)")
+    add("--sentences", type=count, default=100, metavar="N", help="sentences of the test set to translate (100)")
+    add("--steps", type=count, metavar="N", help="tokens of a translation (30 without checkpoints, else as trained)")
+    add("--updates", type=count, metavar="N", help="training steps in a repetition (5; on a GPU 20)")
+    add("--repetitions", type=count, default=5, metavar="N", help="repetitions of each model (5)")
     add("--warm-up", type=int, default=1, metavar="N", help="repetitions before those that count (1)")
-    add("--number-types", nargs="+", choices=NUMBER_TYPES, help="number types (fp32; on a GPU all)")
+    add("--dtypes", "--number-types", nargs="+", choices=DTYPES, help="(fp32; on a GPU all)")
     add("--device", choices=("cpu", "cuda"), help="where (a GPU if there is one)")
-    add("--data", type=Path, metavar="DIR", help="a binarised corpus with a test set (one of made words)")
-    add("--pairs", type=positive, default=20_000, metavar="N", help="sentence pairs of the made corpus (20000)")
+    add("--data", type=Path, metavar="DIR", help="a binarised corpus with a test set (a synthetic one)")
+    add("--pairs", type=count, default=20_000, metavar="N", help="sentence pairs of the synthetic corpus (20000)")
     add("--criterion", metavar="NAME", help=f"criterion of the rotary model ({build.FUSED})")
-    add(
-        "--rope-options",
-        type=shlex.split,
-        default=[],
-        metavar="'...'",
-        help="more fairseq-train options of the rotary model",
-    )
-    add(
-        "--stock-options",
-        type=shlex.split,
-        default=[],
-        metavar="'...'",
-        help="more fairseq-train options of the stock model",
-    )
+    for model, words in (("rope", "rotary"), ("stock", "stock")):
+        what = f"more fairseq-train options of the {words} model"
+        add(f"--{model}-options", type=shlex.split, default=[], metavar="'...'", help=what)
     add("--stock-checkpoint", type=Path, metavar="FILE", help="a trained stock model to translate with; needs --data")
     add("--rope-checkpoint", type=Path, metavar="FILE", help="a trained rotary model to translate with")
     add("--memory", type=float, metavar="GIB", help="memory of a process on the CPU (three quarters of what is free)")
     add("--minutes", type=float, metavar="M", help="begin nothing after so many minutes, and say what is left out")
-    add(
-        "--work",
-        type=Path,
-        default=Path("runs/benchmark"),
-        metavar="DIR",
-        help="folder for what is made (runs/benchmark)",
-    )
+    work = Path("runs/benchmark")
+    add("--work", type=Path, default=work, metavar="DIR", help=f"folder for what is made ({work})")
     add("--output", type=Path, metavar="FILE", help="write all figures as JSON")
-    return parser
-
-
-def positive(text: str) -> int:
-    """Read a whole number above 0, for argparse."""
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"must be above 0, but is {value}")
-    return value
+    return options
 
 
 def _complete(args: argparse.Namespace) -> None:
@@ -112,14 +74,16 @@ def _complete(args: argparse.Namespace) -> None:
     args.kinds = args.kinds or list(KINDS)
     args.max_tokens = args.max_tokens or [1024, 4096, *([25_000] if on_gpu else [])]
     args.updates = args.updates or (20 if on_gpu else 5)
-    args.number_types = args.number_types or (list(NUMBER_TYPES) if on_gpu else ["fp32"])
+    args.dtypes = args.dtypes or (list(DTYPES) if on_gpu else ["fp32"])
     criterion = ["--criterion", args.criterion] if args.criterion else []
     args.model_options = {"stock": tuple(args.stock_options), "rope": (*criterion, *args.rope_options)}
 
 
 def _check(args: argparse.Namespace) -> None:
-    if unknown := set(args.kinds) - set(KINDS):
-        raise UserError(f"KIND must be one of {', '.join(KINDS)}, but is {', '.join(sorted(unknown))}")
+    if unknown := set(args.kinds) - {*KINDS, KIND}:
+        raise UserError(f"KIND must be one of {', '.join([*KINDS, KIND])}, but is {', '.join(sorted(unknown))}")
+    if KIND in args.kinds and args.device == "cuda":
+        raise UserError(f"{KIND} are of the CPU: they need --device cpu, but it is cuda")
     if args.warm_up < 0:
         raise UserError(f"--warm-up must be 0 or more, but is {args.warm_up}")
     if args.steps == 1:

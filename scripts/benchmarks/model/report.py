@@ -6,44 +6,40 @@ from typing import Any
 
 from benchmarks.model.compare import Measured
 from benchmarks.model.spec import TRAINED
-from benchmarks.model.worker import OUT_OF_MEMORY
+from benchmarks.model.worker import NO_EFFECT, OUT_OF_MEMORY
+from benchmarks.report import Row, ranged, spread, table
 from fairseq_rope_data.errors import UserError
 
-Row = dict[str, Any]
 MIB = 2**20
 
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Give the median, the least, the greatest and all of them."""
-    return {"median": statistics.median(values), "least": min(values), "greatest": max(values), "all": list(values)}
-
-
-def compared(row: Row, stock: Measured, rope: Measured) -> Row:
-    """Complete a row with two models and their ratios, repetition by repetition.
+def compared(row: Row, baseline: dict[str, Measured], rope: Measured) -> Row:
+    """Return a row completed with two models and their ratios, repetition by repetition.
 
     Args:
         row: the setting.
-        stock: what was measured of fairseq's model.
+        baseline: what was measured of fairseq's model, or of ours without a trick, by its name.
         rope: the same of the rotary one.
 
-    Returns: `row` with both models, and where both found enough memory `speed` (rope's tokens a second to stock's,
-        above 1 in favour of rope) and `memory` (its peak to stock's, below 1 in favour of rope).
+    Returns: `row` with both models, and where both could be measured `speed` (rope's tokens a second to the
+        baseline's, above 1 in favour of rope) and `memory` (its peak to the baseline's, below 1 in favour of rope).
 
     Raises:
         UserError: options made them train on other tokens, or translate into others where lengths are forced.
     """
-    row = {**row, "models": {"stock": _with_speed(stock), "rope": _with_speed(rope)}}
-    if "error" in stock or "error" in rope:
+    ((name, other),) = baseline.items()
+    row = {**row, "models": {name: _with_speed(other), "rope": _with_speed(rope)}}
+    if "error" in other or "error" in rope:
         return row
-    if row.get("lengths") != TRAINED and stock["tokens"] != rope["tokens"]:
-        counts = f"stock {stock['tokens']}, rope {rope['tokens']}"
+    if row.get("lengths") != TRAINED and other["tokens"] != rope["tokens"]:
+        counts = f"{name} {other['tokens']}, rope {rope['tokens']}"
         raise UserError(f"the models must see the same batches, but their tokens are: {counts}")
-    rates = zip(*(row["models"][model]["tokens_per_second"]["all"] for model in ("stock", "rope")), strict=True)
-    return {**row, "speed": spread([ours / theirs for theirs, ours in rates]), "memory": rope["peak"] / stock["peak"]}
+    rates = zip(*(model["tokens_per_second"]["all"] for model in row["models"].values()), strict=True)
+    return {**row, "speed": spread([ours / its for its, ours in rates]), "memory": rope["peak"] / other["peak"]}
 
 
 def rotation(row: Row, rope: Measured) -> Row:
-    """Complete a row with the rotation's `share` of a training step's time, in percent, repetition by repetition."""
+    """Return a row completed with the rotation's `share` of a step's time, in percent, repetition by repetition."""
     row = {**row, "models": {"rope": _with_speed(rope)}}
     if "error" in rope:
         return row
@@ -65,34 +61,32 @@ def _with_speed(measured: Measured) -> Measured:
 
 
 def failed(row: Row) -> bool:
-    """Whether a model could not be measured for another reason than memory."""
-    return any(measured.get("error", OUT_OF_MEMORY) != OUT_OF_MEMORY for measured in row["models"].values())
+    """Return whether a model could not be measured, for another reason than memory or a trick without effect."""
+    reasons = {measured.get("error", OUT_OF_MEMORY) for measured in row["models"].values()}
+    return not reasons <= {OUT_OF_MEMORY, NO_EFFECT}
 
 
 def notes(row: Row) -> list[str]:
-    """Say what a reader of the row has to know beside its figures."""
-    said = []
+    """Return what a reader of the row has to know beside its figures."""
+    lines = []
     for model, measured in row["models"].items():
         if count := sum(measured.get("skipped", [])):
-            said.append(f"{count} steps of {model} overflowed in fp16 and left the weights alone")
+            lines.append(f"{count} steps of {model} overflowed in fp16 and left the weights alone")
     tokens = [measured["tokens"][0] for measured in row["models"].values() if "tokens" in measured]
     if len(set(tokens)) > 1:
-        said.append(f"translations as long as the models want: {tokens[0]:,} tokens of stock, {tokens[1]:,} of rope")
-    return said
+        lines.append(f"translations as long as the models want: {tokens[0]:,} tokens of stock, {tokens[1]:,} of rope")
+    return lines
 
 
 def tables(rows: Sequence[Row]) -> str:
-    """Lay rows out in Markdown, a table for each kind; a spread is the least and the greatest."""
+    """Return a table in Markdown for each kind; a spread is the least and the greatest."""
     parts = []
     for kind, columns in COLUMNS.items():
-        cells = [
-            [heading, "---", *(column(row) for row in rows if row["kind"] == kind)]
-            for heading, column in columns.items()
-        ]
+        cells = {heading: [cell(row) for row in rows if row["kind"] == kind] for heading, cell in columns.items()}
         # a column without a figure is left out
-        lines = zip(*(column for column in cells if set(column[2:]) - {"-"}), strict=True)
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    return "\n\n".join(filter(None, parts))
+        if shown := {heading: column for heading, column in cells.items() if set(column) - {"-"}}:
+            parts.append(table(list(shown), zip(*shown.values(), strict=True)))
+    return "\n\n".join(parts)
 
 
 def _median(model: str, name: str, *, digits: int = 0, scale: float = 1) -> Any:
@@ -104,34 +98,26 @@ def _median(model: str, name: str, *, digits: int = 0, scale: float = 1) -> Any:
 
 
 def _speed(row: Row) -> str:
-    return _ranged(row["speed"], "{:.2f}x") if "speed" in row else "-"
+    return ranged(row["speed"]["all"], "{:.2f}x") if "speed" in row else "-"
 
 
 def _share(row: Row) -> str:
-    return _ranged(row["share"], "{:.1f} %") if "share" in row else "-"
-
-
-def _ranged(values: dict[str, Any], form: str) -> str:
-    median, least, greatest = (form.format(values[name]) for name in ("median", "least", "greatest"))
-    return f"{median} ({least} to {greatest})"
+    return ranged(row["share"]["all"], "{:.1f} %") if "share" in row else "-"
 
 
 def _memory(row: Row) -> str:
-    models = [row["models"][model] for model in ("stock", "rope")]
+    models = row["models"].values()
     peaks = " / ".join(f"{measured['peak'] / MIB:,.0f}" if "peak" in measured else "-" for measured in models)
     return f"{peaks} = {row['memory']:.2f}x" if "memory" in row else peaks
 
 
 def _utilisation(row: Row) -> str:
-    shares = [row["models"][model].get("utilisation") for model in ("stock", "rope")]
+    shares = [measured.get("utilisation") for measured in row["models"].values()]
     cells = [f"{100 * statistics.median(share):.0f} %" if share else "-" for share in shares]
     return " / ".join(cells) if any(shares) else "-"
 
 
-_SETTING = {
-    "size": lambda row: row["size"],
-    "type": lambda row: row["number_type"],
-}
+_SETTING = {"size": lambda row: row["size"], "type": lambda row: row["dtype"]}
 _MEMORY = {"peak MiB, stock / rope": _memory}
 COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
     "train": {
@@ -167,5 +153,15 @@ COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
         "tokens a batch": lambda row: f"{row['max_tokens']:,}",
         "rope, ms a step": _median("rope", "seconds_per_step", scale=1000),
         "rotation's share": _share,
+    },
+    "tricks": {
+        **_SETTING,
+        "work": lambda row: row["work"],
+        "batch": lambda row: row["batch"] if "batch" in row else f"{row['max_tokens']:,} tokens",
+        "trick": lambda row: row["trick"],
+        "with all, tokens/s": _median("rope", "tokens_per_second"),
+        "without it, tokens/s": _median("without", "tokens_per_second"),
+        "it is worth": _speed,
+        "peak MiB, without / with": _memory,
     },
 }

@@ -21,7 +21,7 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
 
 
 def repetition(trainer: Any, groups: list[Group], device: str) -> Repetition:
-    """Train on `groups`, a step on each, and say how long it took."""
+    """Train on `groups`, a step on each; return how long it took."""
     skipped = 0
 
     def steps() -> None:
@@ -43,7 +43,7 @@ def repetition(trainer: Any, groups: list[Group], device: str) -> Repetition:
 
 
 def batches(trainer: Any) -> Iterator[Group]:
-    """Give the batches of one step after another, epoch after epoch, as fairseq-train does."""
+    """Yield the batches of one step after another, epoch after epoch, as fairseq-train does."""
     from fairseq.data.iterators import GroupedIterator
 
     epoch_iterator = trainer.get_train_iterator(epoch=1)
