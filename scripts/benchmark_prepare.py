@@ -18,14 +18,8 @@ import sys
 from pathlib import Path
 
 from benchmarks.options import count, parser
+from benchmarks.preparation import tables
 from benchmarks.preparation.stages import measure_sizes
-from benchmarks.preparation.tables import (
-    WMT14_PAIRS,
-    WMT14_WORDS,
-    extrapolated_table,
-    extrapolation,
-    measured_table,
-)
 from benchmarks.report import write_json
 from fairseq_rope_data.errors import UserError, run
 
@@ -42,9 +36,10 @@ def main() -> None:
     except subprocess.CalledProcessError as error:
         sys.stderr.write(error.stderr.decode(errors="replace"))
         raise UserError(str(error)) from error
-    extrapolated = extrapolation(points)
-    print(f"{options.jobs} jobs\n\n{measured_table(points)}\n")
-    print(f"extrapolated to {WMT14_PAIRS:,} pairs of {WMT14_WORDS:,} words\n\n{extrapolated_table(extrapolated)}")
+    extrapolated = tables.extrapolation(points)
+    print(f"{options.jobs} jobs\n\n{tables.measured_table(points)}\n")
+    print(f"extrapolated to {tables.WMT14_PAIRS:,} pairs of {tables.WMT14_WORDS:,} words\n")
+    print(tables.extrapolated_table(extrapolated))
     measured = [
         {"stage": stage, "pairs": point.pairs, "words": point.words, **point.measured._asdict()}
         for stage, sizes in points.items()

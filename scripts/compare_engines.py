@@ -43,12 +43,10 @@ def main() -> None:
 
 def _measured(args: argparse.Namespace, options: Sequence[str]) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        engines = {
-            name: stack.enter_context(
-                contextlib.closing(EngineProcess(command, limit=args.limit, threads=args.threads))
-            )
-            for name, command in commands(args, options, Path(folder)).items()
-        }
+        engines = {}
+        for name, command in commands(args, options, Path(folder)).items():
+            engines[name] = EngineProcess(command, limit=args.limit, threads=args.threads)
+            stack.callback(engines[name].close)
         return compared(measured(engines, repeats=args.repeats))
 
 

@@ -24,7 +24,8 @@ def ranged(values: Sequence[float], form: str, unit: str = "") -> str:
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Return a table in Markdown."""
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, ["---"] * len(headings), *rows))
+    head, *lines = (f"| {' | '.join(cells)} |" for cells in (headings, *rows))
+    return "\n".join([head, "|" + "---|" * len(headings), *lines])
 
 
 def write_json(path: Path | None, figures: Row) -> None:

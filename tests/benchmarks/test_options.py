@@ -30,6 +30,18 @@ def test_large_batches_and_half_precision_are_measured_on_a_gpu(
     assert args.kinds == ["train", "generate", "length", "rotation"] and args.repetitions >= 5
 
 
+def test_dtypes_go_by_their_older_name_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    for option in ("--dtypes", "--number-types"):
+        assert read(monkeypatch, tmp_path, option, "bf16", "fp32").dtypes == ["bf16", "fp32"]
+
+
+def test_tricks_are_measured_when_asked_for_and_on_the_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert read(monkeypatch, tmp_path, "tricks", "--device", "cpu").kinds == ["tricks"]
+    with pytest.raises(UserError, match="tricks are of the CPU: they need --device cpu, but it is cuda"):
+        read(monkeypatch, tmp_path, "tricks")
+
+
 def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     args = read(
         monkeypatch, tmp_path, "train", "--criterion", "label_smoothed_cross_entropy", "--rope-options", "--rope-base 5"

@@ -32,7 +32,8 @@ def compare(specs: list[Spec], *, repetitions: int, warm_up: int, gpu: str | Non
         for worker in workers:
             worker.wait()
         for i in range(-warm_up, repetitions):
-            for worker in list(workers if i % 2 else reversed(workers)):
+            turn = i % len(workers) if workers else 0
+            for worker in workers[turn:] + workers[:turn]:
                 try:
                     repetition = _repeat(worker, workers)
                 except FailedError as error:

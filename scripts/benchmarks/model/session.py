@@ -63,7 +63,6 @@ def _measure(setting: Setting, args: argparse.Namespace, gpu: str | None) -> lis
     if setting.row["kind"] == "rotation":
         return [report.rotation(setting.row, rope)]
     if setting.row["kind"] == tricks.KIND:
-        return [
-            report.compared({**setting.row, "trick": name}, {"without": its}, rope) for name, its in measured.items()
-        ]
+        rows = {name: {**setting.row, "trick": name} for name in measured}
+        return [report.compared(rows[name], {"without": other}, rope) for name, other in measured.items()]
     return [report.compared(setting.row, measured, rope)]
