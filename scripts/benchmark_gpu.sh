@@ -13,7 +13,7 @@
 # Set:  PYTHON  a Python 3.11 to 3.13 that has PyTorch and pip (python3)
 #       WHEELS  folder made with --wheels, whose files are installed without internet; without it they are built first, which
 #               takes minutes, internet, a C++ compiler and Python's headers
-#       WORK    folder for packages and made data (runs/benchmark_gpu)
+#       WORK    folder for packages and synthetic data (runs/benchmark_gpu)
 #       OUT     folder for the results ($WORK)
 # Out:  $OUT/check.txt, $OUT/table.md, and $OUT/NAME.json for each line of scripts/conf/benchmark_gpu.env
 # Nothing is installed outside $WORK, and nothing of the GPU's settings is changed.

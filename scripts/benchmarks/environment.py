@@ -46,7 +46,7 @@ def cpu_name() -> str:
 
 
 def available_memory() -> int:
-    """Return the bytes of memory that programs can still have, of the machine or of the container with less."""
+    """Return the bytes of memory that programs can still have: the machine's, or the container's if less."""
     free = [int(line.split()[1]) * 1024 for line in _lines("/proc/meminfo") if line.startswith("MemAvailable:")]
     folder = Path("/sys/fs/cgroup")
     limit, used = (_lines(folder / name) for name in ("memory.max", "memory.current"))

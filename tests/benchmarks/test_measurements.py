@@ -101,7 +101,7 @@ def test_the_peak_of_a_gpu_is_known_by_its_name_or_not_at_all(name: str, dtype: 
     assert flops.peak(name, dtype) == peak
 
 
-def test_a_model_that_stands_still_is_the_stock_model_without_positions_and_moves_again_afterwards():
+def test_a_model_without_rotation_is_the_stock_model_without_positions_and_rotates_again_afterwards():
     model, baseline = small(), stock()
     baseline.load_state_dict(model.state_dict())
     before = logits(model)

@@ -1,4 +1,4 @@
-"""The rotary model on this machine's GPU, else its CPU, against the tests' float64 reference in every number type.
+"""The rotary model on this machine's GPU, else its CPU, against the tests' float64 reference in every dtype.
 
 `python -m tests.gpu.check_against_reference`, with scripts/, data-prep/ and the repository's root on PYTHONPATH.
 """
@@ -15,7 +15,7 @@ from fairseq_rope.modules.positions.rotary import LAYOUTS, rotary_embedding
 from fairseq_rope_data.errors import UserError, run
 from tests.reference import ReferenceTransformer, rotation_matrix
 
-# number type -> largest error of a rotated value, and of a logit; values and logits are of the order of 1
+# dtype -> largest error of a rotated value, and of a logit; values and logits are of the order of 1
 TOLERANCES = {torch.float32: (1e-5, 2e-4), torch.float16: (4e-3, 2e-2), torch.bfloat16: (3e-2, 1.5e-1)}
 _PAD, _EOS, _WORDS, _HEADS = 1, 2, 60, 4
 _SIZES = {"layers": 2, "embed_dim": 64, "ffn_embed_dim": 96, "attention_heads": _HEADS}
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def rotation_error(layout: str, dtype: torch.dtype, device: str) -> float:
-    """Give the largest error of a rotation of 64 dimensions up to position 2,047, where rounded angles would show."""
+    """Return the largest error of a rotation of 64 dimensions up to position 2,047, where rounded angles would show."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(1, 1, 2048, 64, generator=generator).to(dtype)
     rotated = rotary_embedding(64, base=10000.0, fraction=1.0, layout=layout).rotate(x.to(device))
@@ -61,14 +61,14 @@ def rotation_error(layout: str, dtype: torch.dtype, device: str) -> float:
 
 
 def whole(model: Any, device: str) -> Tensor:
-    """Give the logits of all target tokens of the padded batch, (tokens, V), in one pass."""
+    """Return the logits of all target tokens of the padded batch, (tokens, V), in one pass."""
     source, target, _ = _batch(device)
     output, _ = model(source, source.ne(_PAD).sum(1), target)
     return _tokens(output)
 
 
 def stepwise(model: Any, device: str) -> Tensor:
-    """Give the same, token by token with cached keys and values, as a beam search does."""
+    """Return the same, token by token with cached keys and values, as a beam search does."""
     source, target, _ = _batch(device)
     encoded = model.encoder(source, source.ne(_PAD).sum(1))
     state: dict[str, Any] = {}
@@ -82,7 +82,7 @@ NAMES = ("rotation", "logits", "logits step by step")
 
 
 def _model(layout: str, dtype: torch.dtype, device: str) -> tuple[Any, Tensor]:
-    """Give a small model of random weights, and its logits in float64 from the same rounded weights."""
+    """Return a small model of random weights, and its logits in float64 from the same rounded weights."""
     from fairseq.data import Dictionary
     from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
     from fairseq.tasks.translation import TranslationConfig, TranslationTask
@@ -108,7 +108,7 @@ def _model(layout: str, dtype: torch.dtype, device: str) -> tuple[Any, Tensor]:
 
 
 def _batch(device: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Give source and target input, padded left and right as fairseq does, (B, S) and (B, T)."""
+    """Return source and target input, padded left and right as fairseq does, (B, S) and (B, T)."""
     from fairseq.data.data_utils import collate_tokens
 
     sources = [torch.tensor([*source, _EOS]) for source, _ in _SENTENCES]

@@ -33,7 +33,7 @@ def limit_memory(size: int) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that memory, of GPU or host, was too small."""
+    """Return whether an exception says that memory, of GPU or host, was too small."""
     import torch
 
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
