@@ -13,7 +13,7 @@
 # Set:  PYTHON  a Python 3.11 to 3.13 that has PyTorch and pip (python3)
 #       WHEELS  folder made with --wheels, whose files are installed without internet; without it they are built first, which
 #               takes minutes, internet, a C++ compiler and Python's headers
-#       WORK    folder for packages and made data (runs/benchmark_gpu)
+#       WORK    folder for packages and synthetic data (runs/benchmark_gpu)
 #       OUT     folder for the results ($WORK)
 # Out:  $OUT/check.txt, $OUT/table.md, and $OUT/NAME.json for each line of scripts/conf/benchmark_gpu.env
 # Nothing is installed outside $WORK, and nothing of the GPU's settings is changed.
@@ -82,7 +82,7 @@ install_wheels() {
     pip_pinned install --quiet --no-index --no-deps --target "$site.part" "$dir"/*.whl
     mv -- "$site.part" "$site"
   fi
-  export PYTHONPATH=$site:$ROOT:$ROOT/scripts
+  export PYTHONPATH=$site:$ROOT:$ROOT/data-prep:$ROOT/scripts
   "$PYTHON" -c 'import logging; logging.disable(); import fairseq_cli.train, fairseq.data.data_utils_fast' ||
     die "fairseq does not start with what is in $dir and in $PYTHON"
 }
@@ -131,7 +131,7 @@ fi
 install_wheels "$WHEELS" "$kind"
 
 log "check against the float64 reference"
-"$PYTHON" -m benchmarks.check_gpu | tee "$OUT/check.txt" >&2
+"$PYTHON" -m tests.gpu.check_against_reference | tee "$OUT/check.txt" >&2
 
 failed=()
 : >"$OUT/table.md"

@@ -1,171 +1,35 @@
-"""What was measured, as rows and tables: medians, spread and ratios."""
+"""Statistics, tables and files of figures, as all benchmarks write them."""
 
+import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from benchmarks.compare import Measured
-from benchmarks.spec import TRAINED
-from benchmarks.worker import OUT_OF_MEMORY
-from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.files import complete_file
 
 Row = dict[str, Any]
-MIB = 2**20
 
 
 def spread(values: Sequence[float]) -> dict[str, Any]:
-    """Give the median, the least, the greatest and all of them."""
+    """Return the median, the least, the greatest and all of them."""
     return {"median": statistics.median(values), "least": min(values), "greatest": max(values), "all": list(values)}
 
 
-def compared(row: Row, stock: Measured, rope: Measured) -> Row:
-    """Complete a row with two models and their ratios, repetition by repetition.
-
-    Args:
-        row: the setting.
-        stock: what was measured of fairseq's model.
-        rope: the same of the rotary one.
-
-    Returns: `row` with both models, and where both found enough memory `speed` (rope's tokens a second to stock's,
-        above 1 in favour of rope) and `memory` (its peak to stock's, below 1 in favour of rope).
-
-    Raises:
-        UserError: options made them train on other tokens, or translate into others where lengths are forced.
-    """
-    row = {**row, "models": {"stock": _with_speed(stock), "rope": _with_speed(rope)}}
-    if "error" in stock or "error" in rope:
-        return row
-    if row.get("lengths") != TRAINED and stock["tokens"] != rope["tokens"]:
-        counts = f"stock {stock['tokens']}, rope {rope['tokens']}"
-        raise UserError(f"the models must see the same batches, but their tokens are: {counts}")
-    rates = zip(*(row["models"][model]["tokens_per_second"]["all"] for model in ("stock", "rope")), strict=True)
-    return {**row, "speed": spread([ours / theirs for theirs, ours in rates]), "memory": rope["peak"] / stock["peak"]}
+def ranged(values: Sequence[float], form: str, unit: str = "") -> str:
+    """Return the median, with its unit, and the least and the greatest behind it, each written as `form` says."""
+    median, least, greatest = (form.format(value) for value in (statistics.median(values), min(values), max(values)))
+    return f"{median}{unit} ({least} to {greatest})"
 
 
-def rotation(row: Row, rope: Measured) -> Row:
-    """Complete a row with the rotation's `share` of a training step's time, in percent, repetition by repetition."""
-    row = {**row, "models": {"rope": _with_speed(rope)}}
-    if "error" in rope:
-        return row
-    pairs = zip(rope["seconds"], rope["seconds_without"], strict=True)
-    return {**row, "share": spread([100 * (1 - without / seconds) for seconds, without in pairs])}
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    head, *lines = (f"| {' | '.join(cells)} |" for cells in (headings, *rows))
+    return "\n".join([head, "|" + "---|" * len(headings), *lines])
 
 
-def _with_speed(measured: Measured) -> Measured:
-    if "error" in measured:
-        return measured
-    result = dict(measured)
-    for name in ("tokens", "sentences"):
-        rates = (count / seconds for count, seconds in zip(measured[name], measured["seconds"], strict=True))
-        result[f"{name}_per_second"] = spread(list(rates))
-    if "steps" in measured:
-        times = (seconds / steps for seconds, steps in zip(measured["seconds"], measured["steps"], strict=True))
-        result["seconds_per_step"] = spread(list(times))
-    return result
-
-
-def failed(row: Row) -> bool:
-    """Whether a model could not be measured for another reason than memory."""
-    return any(measured.get("error", OUT_OF_MEMORY) != OUT_OF_MEMORY for measured in row["models"].values())
-
-
-def notes(row: Row) -> list[str]:
-    """Say what a reader of the row has to know beside its figures."""
-    said = []
-    for model, measured in row["models"].items():
-        if count := sum(measured.get("skipped", [])):
-            said.append(f"{count} steps of {model} overflowed in fp16 and left the weights alone")
-    tokens = [measured["tokens"][0] for measured in row["models"].values() if "tokens" in measured]
-    if len(set(tokens)) > 1:
-        said.append(f"translations as long as the models want: {tokens[0]:,} tokens of stock, {tokens[1]:,} of rope")
-    return said
-
-
-def tables(rows: Sequence[Row]) -> str:
-    """Lay rows out in Markdown, a table for each kind; a spread is the least and the greatest."""
-    parts = []
-    for kind, columns in COLUMNS.items():
-        cells = [
-            [heading, "---", *(column(row) for row in rows if row["kind"] == kind)]
-            for heading, column in columns.items()
-        ]
-        # a column without a figure is left out
-        lines = zip(*(column for column in cells if set(column[2:]) - {"-"}), strict=True)
-        parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    return "\n\n".join(filter(None, parts))
-
-
-def _median(model: str, name: str, *, digits: int = 0, scale: float = 1) -> Any:
-    def cell(row: Row) -> str:
-        measured = row["models"][model]
-        return measured.get("error") or f"{measured[name]['median'] * scale:,.{digits}f}"
-
-    return cell
-
-
-def _speed(row: Row) -> str:
-    return _ranged(row["speed"], "{:.2f}x") if "speed" in row else "-"
-
-
-def _share(row: Row) -> str:
-    return _ranged(row["share"], "{:.1f} %") if "share" in row else "-"
-
-
-def _ranged(values: dict[str, Any], form: str) -> str:
-    median, least, greatest = (form.format(values[name]) for name in ("median", "least", "greatest"))
-    return f"{median} ({least} to {greatest})"
-
-
-def _memory(row: Row) -> str:
-    models = [row["models"][model] for model in ("stock", "rope")]
-    peaks = " / ".join(f"{measured['peak'] / MIB:,.0f}" if "peak" in measured else "-" for measured in models)
-    return f"{peaks} = {row['memory']:.2f}x" if "memory" in row else peaks
-
-
-def _utilisation(row: Row) -> str:
-    shares = [row["models"][model].get("utilisation") for model in ("stock", "rope")]
-    cells = [f"{100 * statistics.median(share):.0f} %" if share else "-" for share in shares]
-    return " / ".join(cells) if any(shares) else "-"
-
-
-_SETTING = {
-    "size": lambda row: row["size"],
-    "type": lambda row: row["number_type"],
-}
-_MEMORY = {"peak MiB, stock / rope": _memory}
-COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
-    "train": {
-        **_SETTING,
-        "tokens a batch": lambda row: f"{row['max_tokens']:,}",
-        "stock, tokens/s": _median("stock", "tokens_per_second"),
-        "rope, tokens/s": _median("rope", "tokens_per_second"),
-        "speed": _speed,
-        **_MEMORY,
-        "utilisation, stock / rope": _utilisation,
-    },
-    "generate": {
-        **_SETTING,
-        "batch": lambda row: row["batch"],
-        "lengths": lambda row: row["lengths"],
-        "stock, tokens/s": _median("stock", "tokens_per_second"),
-        "rope, tokens/s": _median("rope", "tokens_per_second"),
-        "stock, sentences/s": _median("stock", "sentences_per_second", digits=1),
-        "rope, sentences/s": _median("rope", "sentences_per_second", digits=1),
-        "speed": _speed,
-        **_MEMORY,
-    },
-    "length": {
-        **_SETTING,
-        "sentences x tokens": lambda row: f"{row['sentences']:,} x {row['length']:,}",
-        "stock, ms a step": _median("stock", "seconds_per_step", scale=1000),
-        "rope, ms a step": _median("rope", "seconds_per_step", scale=1000),
-        "speed": _speed,
-        **_MEMORY,
-    },
-    "rotation": {
-        **_SETTING,
-        "tokens a batch": lambda row: f"{row['max_tokens']:,}",
-        "rope, ms a step": _median("rope", "seconds_per_step", scale=1000),
-        "rotation's share": _share,
-    },
-}
+def write_json(path: Path | None, figures: Row) -> None:
+    """Write figures into a file that is complete or not there, where one is asked for."""
+    if path:
+        with complete_file(path) as part:
+            part.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

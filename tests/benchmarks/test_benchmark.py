@@ -11,9 +11,21 @@ import pytest
 from tests.support import ROOT
 
 COMMAND = [
-    *("train", "generate", "length", "rotation", "--sizes", "tiny", "--max-tokens", "256", "--lengths", "256"),
+    *(
+        "train",
+        "generate",
+        "length",
+        "rotation",
+        "tricks",
+        "--sizes",
+        "tiny",
+        "--max-tokens",
+        "256",
+        "--lengths",
+        "256",
+    ),
     *("--batches", "32", "--sentences", "6", "--steps", "4", "--updates", "2", "--pairs", "100"),
-    *("--repetitions", "2", "--warm-up", "0", "--number-types", "fp32"),
+    *("--repetitions", "2", "--warm-up", "0", "--number-types", "fp32", "--tricks", "in-place-rotation", "kv-cache"),
 ]
 
 
@@ -34,9 +46,11 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_every_kind_of_measurement_has_a_row_and_a_line_in_a_table(result: dict[str, Any]) -> None:
-    assert [row["kind"] for row in result["rows"]] == ["train", "generate", "length", "rotation"]
+    assert [row["kind"] for row in result["rows"]] == [
+        *("train", "generate", "length", "rotation", "tricks", "tricks", "tricks")
+    ]
     assert result["left_out"] == []
-    assert result["tables"].count("| tiny | fp32 |") == 4
+    assert result["tables"].count("| tiny | fp32 |") == 7
 
 
 @pytest.mark.parametrize("kind", ["train", "generate", "length"])
@@ -67,6 +81,15 @@ def test_the_rotation_has_a_share_and_no_ratio(result: dict[str, Any]) -> None:
     row = find(result, "rotation")
     assert len(row["share"]["all"]) == 2 and "speed" not in row
     assert row["models"].keys() == {"rope"}
+
+
+def test_a_trick_has_a_row_in_each_work_that_it_is_for(result: dict[str, Any]) -> None:
+    rows = [row for row in result["rows"] if row["kind"] == "tricks"]
+    works = [("train", "in-place-rotation"), ("generate", "in-place-rotation"), ("generate", "kv-cache")]
+    assert [(row["work"], row["trick"]) for row in rows] == works
+    for row in rows:
+        with_all, without = (row["models"][name]["tokens_per_second"]["all"] for name in ("rope", "without"))
+        assert row["speed"]["all"] == pytest.approx([one / other for one, other in zip(with_all, without, strict=True)])
 
 
 def test_the_result_says_where_and_with_what_it_was_measured(result: dict[str, Any]) -> None:

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from benchmarks import check_gpu
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 from fairseq_rope_data.errors import UserError
+from tests.gpu import check_against_reference
 from tests.support import ROOT
 
 SCRIPT = ROOT / "scripts" / "benchmark_gpu.sh"
@@ -22,7 +22,7 @@ call=" $* "
 case $call in
   *version_info*) echo "${STUB_KIND:-3.12 x86_64}" ;;
   *" -m pip install "*) mkdir -p "$(sed 's/.*--target \\([^ ]*\\).*/\\1/' <<<"$call")" ;;
-  *check_gpu*) echo checked ;;
+  *check_against_reference*) echo checked && echo "$PYTHONPATH" >>"$RECORD.path" ;;
   *benchmark.py*) echo "table $2" && echo "${@:2}" >>"$RECORD" && [[ $call != *"${STUB_FAILS:-nothing}"* ]] ;;
 esac
 """
@@ -88,8 +88,14 @@ def test_a_benchmark_that_fails_is_named_at_the_end_and_the_others_run(machine: 
 
 
 def test_a_check_that_fails_ends_the_run(machine: Machine) -> None:
-    result = machine.run("--smoke", STUB_LACKS="check_gpu")
+    result = machine.run("--smoke", STUB_LACKS="check_against_reference")
     assert result.returncode == 1 and not machine.record.exists()
+
+
+def test_the_repository_is_found_without_being_installed(machine: Machine) -> None:
+    assert machine.run("--smoke").returncode == 0
+    path = (machine.folder / "record.path").read_text().split()[0].split(":")
+    assert path == [f"{machine.made}/site", *(str(ROOT / folder) for folder in ("", "data-prep", "scripts"))]
 
 
 def test_packages_are_installed_once(machine: Machine) -> None:
@@ -137,7 +143,7 @@ def test_what_is_missing_is_an_error_of_one_line(
 
 
 def test_the_model_passes_the_check_in_every_number_type(capsys: pytest.CaptureFixture[str]) -> None:
-    check_gpu.main()
+    check_against_reference.main()
     assert len(capsys.readouterr().out.splitlines()) == 1 + 2 * 3 * 3
 
 
@@ -145,20 +151,20 @@ def test_the_model_passes_the_check_in_every_number_type(capsys: pytest.CaptureF
 def test_the_check_sees_what_goes_wrong_in_low_precision_and_with_a_cache(
     monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
-    right = RotaryEmbedding.rotate, RotaryEmbedding.table
+    right = RotaryEmbedding.rotate_, RotaryEmbedding.table
 
-    def at_zero(rotary: RotaryEmbedding, x: Tensor, *, offset: int = 0, out: Tensor | None = None) -> Tensor:
-        return right[0](rotary, x, out=out)
+    def at_zero(rotary: RotaryEmbedding, qk: Tensor, *, offset: int = 0, **options: object) -> None:
+        right[0](rotary, qk, **options)
 
     def in_bfloat16(rotary: RotaryEmbedding, length: int, device: torch.device) -> Tensor:
-        turns = right[1](rotary, length, device)
+        phasors = right[1](rotary, length, device)
         angles = torch.outer(torch.arange(length, device=device).bfloat16(), rotary.theta.to(device).bfloat16()).float()
-        return torch.polar(torch.ones_like(angles), angles).to(turns)
+        return torch.polar(torch.ones_like(angles), angles).to(phasors)
 
     if broken == "cache":
-        monkeypatch.setattr(RotaryEmbedding, "rotate", at_zero)
+        monkeypatch.setattr(RotaryEmbedding, "rotate_", at_zero)
     else:
         monkeypatch.setattr(RotaryEmbedding, "table", in_bfloat16)
     found = {"angles": "torch.bfloat16, rotation", "cache": "torch.float32, logits step by step"}
     with pytest.raises(UserError, match=f"not the float64 reference: .*{found[broken]}"):
-        check_gpu.main()
+        check_against_reference.main()

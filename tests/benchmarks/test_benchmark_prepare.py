@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.corpus import real_pairs, repeated, write
-from benchmarks.extrapolation import Point, linear, power, seconds
-from benchmarks.process_tree import Measurement, measure
+from benchmarks.preparation.corpus import real_pairs, repeated, write
+from benchmarks.preparation.extrapolation import Point, linear, power, seconds
+from benchmarks.preparation.process_tree import Measurement, measure
 from tests.support import ROOT
 from tests.support.corpora import sentences
 
@@ -127,7 +127,7 @@ def test_every_stage_is_measured_and_extrapolated(data: Path, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--pairs", 10, 0), "benchmark_prepare.py: error: argument --pairs: must be at least 1, but is 0"),
+        (("--pairs", 10, 0), "benchmark_prepare.py: error: argument --pairs: must be a whole number above 0, but is 0"),
         ((), "benchmark_prepare.py: error: EMPTY has none of europarl20k/europarl20k, tatoeba_deu_eng/train, "),
     ],
     ids=["no pair", "no corpus"],

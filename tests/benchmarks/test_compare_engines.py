@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.engines import Found
-from compare_engines import STOCK, compared, differences, main, table
+from benchmarks.engines.comparison import STOCK, compared, differences, engines_table
+from benchmarks.engines.process import Result
+from compare_engines import main
 from fairseq_rope_data.errors import UserError
 from tests.support import ROOT
 from tests.support.trained import Trained, call
@@ -52,17 +53,17 @@ def test_a_comparison_finds_what_fairseq_generate_finds(trained: Trained, tmp_pa
 
 
 def test_speed_is_a_ratio_of_tokens_a_second_turn_by_turn() -> None:
-    found = Found(["a", "b", "c", "d"], [-1.0, -2.0, -3.0, -4.0], 40, 1.0)
-    other = Found(["a", "x", "c", "y"], [-1.0, -2.5, -3.0, -4.5], 20, 1.0)
+    found = Result(["a", "b", "c", "d"], [-1.0, -2.0, -3.0, -4.0], 40, 1.0)
+    other = Result(["a", "x", "c", "y"], [-1.0, -2.5, -3.0, -4.5], 20, 1.0)
     rows = [
-        {"engine": engine, "bleu": found.bleu, "seconds": seconds, "tokens": found.tokens, "found": found}
+        {"engine": engine, "bleu": found.bleu, "seconds": seconds, "tokens": found.tokens, "result": found}
         for engine, seconds, found in ((STOCK, [4.0, 2.0], other), ("fairseq", [2.0, 4.0], found), ("c", [1, 1], other))
     ]
     first, second, third = compared(rows)
     assert first["speeds"] == [1, 1] and second["speeds"] == [4, 1] and third["speeds"] == [4, 2]
     assert not first["different"] and not second["different"]
     assert [one["sentence"] for one in third["different"]] == [1, 3]
-    lines = table(rows).splitlines()
+    lines = engines_table(rows).splitlines()
     assert lines[2] == "| fairseq, --stock | 3.00 (2.00 to 4.00) | 7 | 1.00x (1.00 to 1.00) | - | 1.00 |"
     assert lines[4] == "| c | 1.00 (1.00 to 1.00) | 20 | 3.00x (2.00 to 4.00) | 50.0% | 1.00 |"
     assert differences(third, most=1) == "\nc: 2 of 4 differ\nfairseq-1\t-2.000000\tb\nengine-1\t-2.500000\tx"
@@ -88,3 +89,10 @@ def test_bad_options_are_told(
     with pytest.raises((UserError, SystemExit)) as error:
         main()
     assert message in f"{error.value}{capsys.readouterr().err}"
+
+
+def test_the_engine_is_not_the_users_choice(trained: Trained, exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = [*trained.options(), "--engine", "ctranslate2", "--path", str(exported)]
+    monkeypatch.setattr(sys, "argv", ["compare_engines.py", *options])
+    with pytest.raises(UserError, match="--engine must not be given: all engines are compared"):
+        main()

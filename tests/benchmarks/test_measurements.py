@@ -10,16 +10,16 @@ from fairseq.data.data_utils import load_indexed_dataset
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from benchmarks import data, flops
-from benchmarks.compare import compare
-from benchmarks.rotation import standing_still
-from benchmarks.spec import Repetition, Spec, total
+from benchmarks.model import data, flops
+from benchmarks.model.compare import compare
+from benchmarks.model.rotation import without_rotation
+from benchmarks.model.spec import Repetition, Spec, total
 from tests.support.small import logits, sample, small, stock
 
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return data.make(tmp_path_factory.mktemp("data"), 400, pairs=2000, test_pairs=10)
+    return data.synthetic_corpus(tmp_path_factory.mktemp("data"), 400, pairs=2000, test_pairs=10)
 
 
 def sizes(path: Path) -> np.ndarray:
@@ -28,14 +28,14 @@ def sizes(path: Path) -> np.ndarray:
     return np.array(dataset.sizes)
 
 
-def test_made_sentences_are_as_long_as_news(corpus: Path):
+def test_synthetic_sentences_are_as_long_as_news(corpus: Path):
     lengths = sizes(corpus / "train.en-de.en") - 1
     assert 23 <= np.median(lengths) <= 25 and 26.5 <= lengths.mean() <= 29.5
     ratios = (sizes(corpus / "train.en-de.de") - 1) / lengths
     assert 0.9 <= ratios.mean() <= 1.1 and ratios.std() > 0.1
 
 
-def test_the_made_dictionary_has_the_asked_size_and_covers_the_text(corpus: Path):
+def test_the_synthetic_dictionary_has_the_asked_size_and_covers_the_text(corpus: Path):
     assert len((corpus / "dict.en.txt").read_text().splitlines()) == 400 - 4
     text = load_indexed_dataset(str(corpus / "train.en-de.de"))
     tokens = torch.cat([text[i] for i in range(len(text))])
@@ -43,10 +43,10 @@ def test_the_made_dictionary_has_the_asked_size_and_covers_the_text(corpus: Path
 
 
 def test_data_is_made_once_and_is_the_same_everywhere(corpus: Path, tmp_path: Path):
-    other = data.make(tmp_path, 400, pairs=2000, test_pairs=10)
+    other = data.synthetic_corpus(tmp_path, 400, pairs=2000, test_pairs=10)
     assert (other / "train.en-de.de.bin").read_bytes() == (corpus / "train.en-de.de.bin").read_bytes()
     (other / "dict.en.txt").write_text("mine")
-    assert (data.make(tmp_path, 400, pairs=2000, test_pairs=10) / "dict.en.txt").read_text() == "mine"
+    assert (data.synthetic_corpus(tmp_path, 400, pairs=2000, test_pairs=10) / "dict.en.txt").read_text() == "mine"
 
 
 def test_a_part_of_the_test_set_is_evenly_spaced_and_parallel(corpus: Path, tmp_path: Path):
@@ -84,7 +84,7 @@ def test_padding_takes_no_part_in_the_count():
 
 
 @pytest.mark.parametrize(
-    ("name", "number_type", "peak"),
+    ("name", "dtype", "peak"),
     [
         ("NVIDIA H200", "bf16", 989.4e12),
         ("NVIDIA H100 80GB HBM3", "fp16", 989.4e12),
@@ -97,18 +97,18 @@ def test_padding_takes_no_part_in_the_count():
         ("Some New GPU", "bf16", None),
     ],
 )
-def test_the_peak_of_a_gpu_is_known_by_its_name_or_not_at_all(name: str, number_type: str, peak: float | None):
-    assert flops.peak(name, number_type) == peak
+def test_the_peak_of_a_gpu_is_known_by_its_name_or_not_at_all(name: str, dtype: str, peak: float | None):
+    assert flops.peak(name, dtype) == peak
 
 
-def test_a_model_that_stands_still_is_the_stock_model_without_positions_and_moves_again_afterwards():
-    model, twin = small(), stock()
-    twin.load_state_dict(model.state_dict())
+def test_a_model_without_rotation_is_the_stock_model_without_positions_and_rotates_again_afterwards():
+    model, baseline = small(), stock()
+    baseline.load_state_dict(model.state_dict())
     before = logits(model)
-    with standing_still(model):
-        torch.testing.assert_close(logits(model), logits(twin), atol=1e-5, rtol=0)
+    with without_rotation(model):
+        torch.testing.assert_close(logits(model), logits(baseline), atol=1e-5, rtol=0)
     assert torch.equal(logits(model), before)
-    assert (before - logits(twin)).abs().max() > 1e-3
+    assert (before - logits(baseline)).abs().max() > 1e-3
 
 
 def test_repetitions_add_up():

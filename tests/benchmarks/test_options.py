@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import benchmark
-from benchmarks import options
+from benchmarks.model import options
 from fairseq_rope_data.errors import UserError
 
 
@@ -26,8 +26,20 @@ def test_large_batches_and_half_precision_are_measured_on_a_gpu(
     args = read(monkeypatch, tmp_path)
     assert args.device == ("cuda" if gpu else "cpu")
     assert args.max_tokens == ([1024, 4096, 25_000] if gpu else [1024, 4096])
-    assert args.number_types == (["fp32", "bf16", "fp16"] if gpu else ["fp32"])
+    assert args.dtypes == (["fp32", "bf16", "fp16"] if gpu else ["fp32"])
     assert args.kinds == ["train", "generate", "length", "rotation"] and args.repetitions >= 5
+
+
+def test_dtypes_go_by_their_older_name_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    for option in ("--dtypes", "--number-types"):
+        assert read(monkeypatch, tmp_path, option, "bf16", "fp32").dtypes == ["bf16", "fp32"]
+
+
+def test_tricks_are_measured_when_asked_for_and_on_the_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert read(monkeypatch, tmp_path, "tricks", "--device", "cpu").kinds == ["tricks"]
+    with pytest.raises(UserError, match="tricks are of the CPU: they need --device cpu, but it is cuda"):
+        read(monkeypatch, tmp_path, "tricks")
 
 
 def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -43,7 +55,7 @@ def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["speed"], "KIND must be one of train, generate, length, rotation, but is speed"),
+        (["speed"], "KIND must be one of train, generate, length, rotation, tricks, but is speed"),
         (["--device", "cuda"], "--device cuda needs a GPU that torch can use, but there is none"),
         (["--warm-up", "-1"], "--warm-up must be 0 or more, but is -1"),
         (["--steps", "1"], "--steps must be 2 or more, a word and the end of the sentence, but is 1"),
@@ -76,14 +88,14 @@ def test_what_has_not_begun_in_time_is_left_out_and_named(
         benchmark.main()
     finally:
         logging.disable(logging.NOTSET)
-    left_out = [f"train, tiny, {kind}, max_tokens 512: the 0 minutes were over" for kind in number_types()]
+    left_out = [f"train, tiny, {kind}, max_tokens 512: the 0 minutes were over" for kind in dtypes()]
     result = json.loads(output.read_text())
     assert (result["rows"], result["left_out"]) == ([], left_out)
     assert f"left out: {left_out[0]}" in capsys.readouterr().out
 
 
-def number_types() -> tuple[str, ...]:
-    return options.NUMBER_TYPES if torch.cuda.is_available() else ("fp32",)
+def dtypes() -> tuple[str, ...]:
+    return options.DTYPES if torch.cuda.is_available() else ("fp32",)
 
 
 @pytest.mark.parametrize("value", ["0", "-5", "x"])

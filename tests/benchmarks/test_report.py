@@ -1,12 +1,15 @@
 """Statistics and tables of the benchmark."""
 
+from typing import Any
+
 import pytest
 
-from benchmarks import report
-from benchmarks.compare import Measured
+from benchmarks.model import report
+from benchmarks.model.compare import Measured
+from benchmarks.report import spread
 from fairseq_rope_data.errors import UserError
 
-SETTING = {"kind": "train", "size": "tiny", "number_type": "fp32", "max_tokens": 4096}
+SETTING = {"kind": "train", "size": "tiny", "dtype": "fp32", "max_tokens": 4096}
 
 
 def measured(*seconds: float, tokens: int = 100, peak: int = 2**30, **others: object) -> Measured:
@@ -14,13 +17,17 @@ def measured(*seconds: float, tokens: int = 100, peak: int = 2**30, **others: ob
     return {"options": [], "peak": peak, "seconds": list(seconds), **counts, **others}
 
 
+def stock(*seconds: float, **others: Any) -> dict[str, Measured]:
+    return {"stock": measured(*seconds, **others)}
+
+
 def test_a_spread_is_the_median_and_both_ends():
-    assert report.spread([3.0, 1.0, 10.0]) == {"median": 3.0, "least": 1.0, "greatest": 10.0, "all": [3.0, 1.0, 10.0]}
-    assert report.spread([1.0, 2.0])["median"] == 1.5
+    assert spread([3.0, 1.0, 10.0]) == {"median": 3.0, "least": 1.0, "greatest": 10.0, "all": [3.0, 1.0, 10.0]}
+    assert spread([1.0, 2.0])["median"] == 1.5
 
 
 def test_speed_is_the_ratio_of_each_repetition_and_not_of_the_medians():
-    row = report.compared(SETTING, measured(1.0, 2.0, 8.0), measured(1.0, 1.0, 2.0, peak=2**29))
+    row = report.compared(SETTING, stock(1.0, 2.0, 8.0), measured(1.0, 1.0, 2.0, peak=2**29))
     assert row["speed"] == {"median": 2.0, "least": 1.0, "greatest": 4.0, "all": [1.0, 2.0, 4.0]}
     assert row["memory"] == 0.5
     assert row["models"]["stock"]["tokens_per_second"]["all"] == [100.0, 50.0, 12.5]
@@ -30,17 +37,17 @@ def test_speed_is_the_ratio_of_each_repetition_and_not_of_the_medians():
 
 def test_models_that_saw_other_tokens_are_not_compared():
     with pytest.raises(UserError, match=r"must see the same batches, but their tokens are: stock \[100\], rope \[99\]"):
-        report.compared(SETTING, measured(1.0), measured(1.0, tokens=99))
+        report.compared(SETTING, stock(1.0), measured(1.0, tokens=99))
 
 
 def test_trained_models_may_translate_into_other_tokens():
-    row = report.compared({**SETTING, "lengths": "trained"}, measured(1.0), measured(1.0, tokens=110))
+    row = report.compared({**SETTING, "lengths": "trained"}, stock(1.0), measured(1.0, tokens=110))
     assert row["speed"]["median"] == pytest.approx(1.1)
     assert report.notes(row) == ["translations as long as the models want: 100 tokens of stock, 110 of rope"]
 
 
 def test_a_model_without_memory_is_a_row_that_says_so():
-    row = report.compared(SETTING, {"options": [], "error": "out of memory"}, measured(2.0))
+    row = report.compared(SETTING, {"stock": {"options": [], "error": "out of memory"}}, measured(2.0))
     assert "speed" not in row and "memory" not in row and not report.failed(row)
     line = report.tables([row]).splitlines()[-1]
     assert line == "| tiny | fp32 | 4,096 | out of memory | 50 | - / 1,024 |"
@@ -57,12 +64,12 @@ def test_the_rotations_share_is_what_a_step_takes_longer_with_it():
 
 
 def test_the_table_has_medians_spread_memory_and_utilisation():
-    row = report.compared(SETTING, measured(1.0, 2.0, 4.0, utilisation=[0.1, 0.2, 0.3]), measured(1.0, 1.0, 1.0))
+    row = report.compared(SETTING, stock(1.0, 2.0, 4.0, utilisation=[0.1, 0.2, 0.3]), measured(1.0, 1.0, 1.0))
     head, _, line = report.tables([row]).splitlines()
     assert head.startswith("| size | type | tokens a batch | stock, tokens/s | rope, tokens/s | speed |")
     assert line == ("| tiny | fp32 | 4,096 | 50 | 100 | 2.00x (1.00x to 4.00x) | 1,024 / 1,024 = 1.00x | 20 % / - |")
 
 
 def test_steps_without_an_update_are_noted():
-    row = report.compared(SETTING, measured(1.0, 1.0, skipped=[1, 2]), measured(1.0, 1.0))
+    row = report.compared(SETTING, stock(1.0, 1.0, skipped=[1, 2]), measured(1.0, 1.0))
     assert report.notes(row) == ["3 steps of stock overflowed in fp16 and left the weights alone"]

@@ -10,7 +10,7 @@ from fairseq.modules.quantization import pq
 from fairseq.quantization_utils import quantize_model_scalar
 from torch import Tensor
 
-from benchmarks.rotation import standing_still
+from benchmarks.model.rotation import without_rotation
 from tests.support.models import SMALL
 from tests.support.near import GRADIENTS, LOSSES, near
 from tests.support.small import TASK, sample, small, stock
@@ -65,7 +65,7 @@ def test_layers_loss_and_gradients_are_those_of_stock(monkeypatch: pytest.Monkey
         after = {name: type(module) for name, module in model.named_modules()}
         classes.append({name: after[name] for name in before if after.get(name) is not before[name]})
     assert classes[0] == classes[1] and len(classes[0]) >= 30
-    with standing_still(ours):
+    with without_rotation(ours):
         (loss, grads), (stock_loss, stock_grads) = results(ours), results(theirs)
     near(loss / stock_loss, torch.ones(()), LOSSES["ratio"])
     for name, grad in stock_grads.items():

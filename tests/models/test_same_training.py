@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import data, setup, train
-from benchmarks.rotation import standing_still
-from benchmarks.spec import Spec
+from benchmarks.model import build, data, train
+from benchmarks.model.rotation import without_rotation
+from benchmarks.model.spec import Spec
 from tests.support.near import LOSSES
 
 UPDATES = 200
@@ -19,18 +19,18 @@ OPTIONS = (
 
 def losses(spec: Spec) -> list[float]:
     """Train, and give the loss of every update."""
-    trainer, found = setup.trainer(spec, setup.training_options(spec, max_tokens=spec.max_tokens)), []
+    trainer, found = build.trainer(spec, build.training_options(spec, max_tokens=spec.max_tokens)), []
     # what the trainer reports is rounded
     trainer.get_criterion().register_forward_hook(lambda _, __, result: found.append(result[0].item() / result[1]))
     groups = train.batches(trainer)
-    with standing_still(trainer.get_model()):
+    with without_rotation(trainer.get_model()):
         for _ in range(UPDATES):
             trainer.train_step(next(groups))
     return found
 
 
 def test_two_hundred_losses_are_those_of_stock_without_positions(tmp_path: Path) -> None:
-    corpus = data.make(tmp_path, 400, pairs=500, test_pairs=10)
+    corpus = data.synthetic_corpus(tmp_path, 400, pairs=500, test_pairs=10)
     spec = Spec("train", "rope", "tiny", "fp32", "cpu", str(corpus), str(tmp_path), OPTIONS, max_tokens=600)
     ours = losses(spec)
     no_positions = (*OPTIONS, "--no-token-positional-embeddings")

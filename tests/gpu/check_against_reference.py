@@ -1,6 +1,6 @@
-"""The rotary model on this machine's GPU, else its CPU, against the tests' float64 reference in every number type.
+"""The rotary model on this machine's GPU, else its CPU, against the tests' float64 reference in every dtype.
 
-`python -m benchmarks.check_gpu`, with scripts/ and the repository's root on PYTHONPATH.
+`python -m tests.gpu.check_against_reference`, with scripts/, data-prep/ and the repository's root on PYTHONPATH.
 """
 
 import logging
@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.rotation import standing_still
+from benchmarks.model.rotation import without_rotation
 from fairseq_rope.models._options import rotary_embedding
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope_data.errors import UserError, run
 from tests.reference import ReferenceTransformer, rotation_matrix
 
-# number type -> largest error of a rotated value, and of a logit; values and logits are of the order of 1
+# dtype -> largest error of a rotated value, and of a logit; values and logits are of the order of 1
 TOLERANCES = {torch.float32: (1e-5, 2e-4), torch.float16: (4e-3, 2e-2), torch.bfloat16: (3e-2, 1.5e-1)}
 _PAD, _EOS, _WORDS, _HEADS = 1, 2, 60, 4
 _SIZES = {"layers": 2, "embed_dim": 64, "ffn_embed_dim": 96, "attention_heads": _HEADS}
@@ -43,7 +43,7 @@ def main() -> None:
                 # not <=: NaN fails too
                 if not error <= limit:
                     failed.append(f"{layout}, {dtype}, {name}")
-            with standing_still(model):
+            with without_rotation(model):
                 if _error(whole(model, device), expected) < 2 * limits[1]:
                     failed.append(f"{layout}, {dtype}: a model without rotation would pass")
     if failed:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def rotation_error(layout: str, dtype: torch.dtype, device: str) -> float:
-    """Give the largest error of a rotation of 64 dimensions up to position 2,047, where rounded angles would show."""
+    """Return the largest error of a rotation of 64 dimensions up to position 2,047, where rounded angles would show."""
     generator = torch.Generator().manual_seed(1)
     x = torch.randn(1, 1, 2048, 64, generator=generator).to(dtype)
     rotated = rotary_embedding(64, base=10000.0, fraction=1.0, layout=layout).rotate(x.to(device))
@@ -62,14 +62,14 @@ def rotation_error(layout: str, dtype: torch.dtype, device: str) -> float:
 
 
 def whole(model: Any, device: str) -> Tensor:
-    """Give the logits of all target tokens of the padded batch, (tokens, V), in one pass."""
+    """Return the logits of all target tokens of the padded batch, (tokens, V), in one pass."""
     source, target, _ = _batch(device)
     output, _ = model(source, source.ne(_PAD).sum(1), target)
     return _tokens(output)
 
 
 def stepwise(model: Any, device: str) -> Tensor:
-    """Give the same, token by token with cached keys and values, as a beam search does."""
+    """Return the same, token by token with cached keys and values, as a beam search does."""
     source, target, _ = _batch(device)
     encoded = model.encoder(source, source.ne(_PAD).sum(1))
     state: dict[str, Any] = {}
@@ -83,12 +83,10 @@ NAMES = ("rotation", "logits", "logits step by step")
 
 
 def _model(layout: str, dtype: torch.dtype, device: str) -> tuple[Any, Tensor]:
-    """Give a small model of random weights, and its logits in float64 from the same rounded weights."""
+    """Return a small model of random weights, and its logits in float64 from the same rounded weights."""
     from fairseq.data import Dictionary
     from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
     from fairseq.tasks.translation import TranslationConfig, TranslationTask
-
-    import fairseq_rope  # noqa: F401  registers the arch
 
     dictionary = Dictionary()
     for i in range(_WORDS - dictionary.nspecial):
@@ -111,7 +109,7 @@ def _model(layout: str, dtype: torch.dtype, device: str) -> tuple[Any, Tensor]:
 
 
 def _batch(device: str) -> tuple[Tensor, Tensor, Tensor]:
-    """Give source and target input, padded left and right as fairseq does, (B, S) and (B, T)."""
+    """Return source and target input, padded left and right as fairseq does, (B, S) and (B, T)."""
     from fairseq.data.data_utils import collate_tokens
 
     sources = [torch.tensor([*source, _EOS]) for source, _ in _SENTENCES]
@@ -130,4 +128,4 @@ def _error(actual: Tensor, expected: Tensor) -> float:
 
 
 if __name__ == "__main__":
-    run("check_gpu", main)
+    run("check_against_reference", main)

@@ -3,15 +3,15 @@
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks import setup, train
-from benchmarks.spec import Repetition, Spec
+from benchmarks.model import build, train
+from benchmarks.model.spec import Repetition, Spec
 
 
 def measurement(spec: Spec) -> Callable[[], Repetition]:
     """Build a Trainer; a repetition is `spec.updates` steps on pairs of `spec.length` random tokens."""
     limits = ["--max-source-positions", str(spec.length), "--max-target-positions", str(spec.length)]
-    options = setup.training_options(spec, max_tokens=spec.length * spec.sentences)
-    trainer = setup.trainer(spec, [*options, *limits])
+    options = build.training_options(spec, max_tokens=spec.length * spec.sentences)
+    trainer = build.trainer(spec, [*options, *limits])
     # the one that sets the learning rate of the first step
     trainer.begin_epoch(1)
     sample = _sample(spec, trainer.task.target_dictionary)

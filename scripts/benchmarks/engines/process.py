@@ -1,4 +1,4 @@
-"""The engines that scripts/compare_engines.py compares, each in a process of its own, and what each finds."""
+"""An engine in a process of its own, and what its search gives."""
 
 import functools
 import time
@@ -16,7 +16,7 @@ from fairseq_rope.scoring.metrics import fairseq_bleu
 from fairseq_rope_data.errors import UserError
 
 
-class Found(NamedTuple):
+class Result(NamedTuple):
     """One engine's translations in the order of the test set, their scores, number of tokens with </s>, and BLEU4."""
 
     texts: list[str]
@@ -25,7 +25,7 @@ class Found(NamedTuple):
     bleu: float
 
 
-class Contender:
+class EngineProcess:
     """A process that holds one engine: in one process with others none is as fast as where it is used.
 
     Args:
@@ -38,7 +38,7 @@ class Contender:
         self._spec = (tuple(options), limit, threads)
         self._process = ProcessPoolExecutor(1, get_context("spawn"))
 
-    def search(self) -> tuple[float, Found]:
+    def search(self) -> tuple[float, Result]:
         """Translate the test set; the seconds are those of the search alone.
 
         Raises:
@@ -52,22 +52,22 @@ class Contender:
         self._process.shutdown()
 
 
-def _search(options: tuple[str, ...], limit: int | None, threads: int) -> tuple[float, Found]:
+def _search(options: tuple[str, ...], limit: int | None, threads: int) -> tuple[float, Result]:
     translator, sources, references = _load(options, limit, threads)
     start = time.perf_counter()
-    found = dict(translator.engine.translate(sources))
+    translations = dict(translator.engine.translate(sources))
     seconds = time.perf_counter() - start
-    hypotheses = [best for place in range(len(sources)) if (best := found.get(place)) is not None]
+    hypotheses = [best for place in range(len(sources)) if (best := translations.get(place)) is not None]
     if len(hypotheses) < len(sources):
         raise UserError(f"{len(sources) - len(hypotheses)} sentences have no translation")
     texts = [_text(translator, best.tokens) for best in hypotheses]
     scores, tokens = [best.score for best in hypotheses], sum(len(best.tokens) for best in hypotheses)
-    return seconds, Found(texts, scores, tokens, fairseq_bleu(texts, references).value)
+    return seconds, Result(texts, scores, tokens, fairseq_bleu(texts, references).value)
 
 
 @functools.cache
 def _load(options: tuple[str, ...], limit: int | None, threads: int) -> tuple[Translator, list[Tensor], list[str]]:
-    """Load an engine, the source tokens with </s> of its test set, (S,) each, and the text of each reference."""
+    """Return an engine, the source tokens with </s> of its test set, (S,) each, and the text of each reference."""
     silence_libraries()
     torch.set_num_threads(threads)
     translator = Translator.from_args(options)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def timed(work: Callable[[], object], device: str) -> float:
-    """Give the seconds that `work` takes; on a GPU until that has finished too."""
+    """Return the seconds that `work` takes; on a GPU until that has finished too."""
     import torch
 
     if device == "cuda":
@@ -19,7 +19,7 @@ def timed(work: Callable[[], object], device: str) -> float:
 
 
 def peak_memory(device: str) -> int:
-    """Give this process's peak memory in bytes: allocated by torch on the GPU, or resident on the host."""
+    """Return this process's peak memory in bytes: allocated by torch on the GPU, or resident on the host."""
     import torch
 
     if device == "cuda":
@@ -33,7 +33,7 @@ def limit_memory(size: int) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an exception says that memory, of GPU or host, was too small."""
+    """Return whether an exception says that memory, of GPU or host, was too small."""
     import torch
 
     if isinstance(error, MemoryError | torch.OutOfMemoryError):

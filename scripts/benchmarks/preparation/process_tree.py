@@ -32,8 +32,8 @@ class Measurement(NamedTuple):
         """Join two steps that run one after the other."""
         if not isinstance(other, Measurement):
             return NotImplemented
-        times = (mine + theirs for mine, theirs in zip(self[:3], other[:3], strict=True))
-        return Measurement(*times, peak=max(self.peak, other.peak))
+        wall, cpu, main_cpu = (mine + its for mine, its in zip(self[:3], other[:3], strict=True))
+        return Measurement(wall, cpu, main_cpu, max(self.peak, other.peak))
 
 
 def measure(command: list[str], *, stdin: Path | None = None, stdout: Path | None = None) -> Measurement:
@@ -55,7 +55,7 @@ def measure(command: list[str], *, stdin: Path | None = None, stdout: Path | Non
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - start
         process.returncode = os.waitstatus_to_exitcode(status)
-        watcher.done.set()
+        watcher.ended.set()
         watcher.join()
         if process.returncode:
             errors.seek(0)
@@ -64,18 +64,18 @@ def measure(command: list[str], *, stdin: Path | None = None, stdout: Path | Non
 
 
 class _Watcher(threading.Thread):
-    """Looks at a process and its descendants until `done` is set."""
+    """Looks at a process and its descendants until `ended` is set."""
 
     def __init__(self, pid: int) -> None:
         super().__init__(daemon=True)
         self.pid = pid
-        self.done = threading.Event()
+        self.ended = threading.Event()
         self.main_cpu = 0.0
         self.peak = 0
 
     def run(self) -> None:
         """Look every INTERVAL."""
-        while not self.done.wait(INTERVAL):
+        while not self.ended.wait(INTERVAL):
             stats = _stats()
             if self.pid in stats:
                 self.main_cpu = stats[self.pid][1]
@@ -84,7 +84,7 @@ class _Watcher(threading.Thread):
 
 def _stats() -> dict[int, tuple[int, float]]:
     """Return the parent and the CPU seconds of every process."""
-    found = {}
+    stats = {}
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             try:
@@ -92,8 +92,8 @@ def _stats() -> dict[int, tuple[int, float]]:
                 fields = Path(entry.path, "stat").read_text(errors="replace").rpartition(")")[2].split()
             except OSError:  # it has ended
                 continue
-            found[int(entry.name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICK
-    return found
+            stats[int(entry.name)] = int(fields[1]), (int(fields[11]) + int(fields[12])) / _TICK
+    return stats
 
 
 def _descendants(pid: int, stats: dict[int, tuple[int, float]]) -> list[int]:

@@ -4,9 +4,9 @@ import contextlib
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import flops
-from benchmarks.spec import Repetition, Spec
-from benchmarks.worker import OUT_OF_MEMORY, FailedError, Worker
+from benchmarks.model import flops
+from benchmarks.model.spec import Repetition, Spec
+from benchmarks.model.worker import OUT_OF_MEMORY, FailedError, Worker
 
 Measured = dict[str, Any]
 
@@ -20,10 +20,10 @@ def compare(specs: list[Spec], *, repetitions: int, warm_up: int, gpu: str | Non
         warm_up: repetitions before those that count.
         gpu: the name of the GPU that they run on.
 
-    Returns: for each model its options, peak memory in bytes and lists of all figures, one a repetition; for a model
+    Returns: for each, by its name, options, peak memory in bytes and lists of all figures, one a repetition; for one
         that could not be measured an `error`, its reason, and no lists.
     """
-    found: dict[str, list[Repetition]] = {spec.model: [] for spec in specs}
+    repetitions_of: dict[str, list[Repetition]] = {spec.name: [] for spec in specs}
     measured: dict[str, Measured] = {}
     with contextlib.ExitStack() as stack:
         workers = [Worker(spec) for spec in specs]
@@ -32,18 +32,19 @@ def compare(specs: list[Spec], *, repetitions: int, warm_up: int, gpu: str | Non
         for worker in workers:
             worker.wait()
         for i in range(-warm_up, repetitions):
-            for worker in list(workers if i % 2 else reversed(workers)):
+            turn = i % len(workers) if workers else 0
+            for worker in workers[turn:] + workers[:turn]:
                 try:
                     repetition = _repeat(worker, workers)
                 except FailedError as error:
-                    measured[worker.spec.model] = {"error": str(error)}
+                    measured[worker.spec.name] = {"error": str(error)}
                     workers.remove(worker)
                     worker.close()
                 else:
-                    found[worker.spec.model] += [repetition] * (i >= 0)
+                    repetitions_of[worker.spec.name] += [repetition] * (i >= 0)
         for worker in workers:
-            measured[worker.spec.model] = _figures(found[worker.spec.model], worker, gpu)
-    return {spec.model: {"options": list(spec.options), **measured[spec.model]} for spec in specs}
+            measured[worker.spec.name] = _figures(repetitions_of[worker.spec.name], worker, gpu)
+    return {spec.name: {"options": list(spec.options), **measured[spec.name]} for spec in specs}
 
 
 def _repeat(worker: Worker, workers: list[Worker]) -> Repetition:
@@ -62,7 +63,7 @@ def _repeat(worker: Worker, workers: list[Worker]) -> Repetition:
 def _figures(repetitions: list[Repetition], worker: Worker, gpu: str | None) -> Measured:
     lists = {name: [asdict(repetition)[name] for repetition in repetitions] for name in asdict(repetitions[0])}
     figures: Measured = {"peak": worker.peak(), **{name: values for name, values in lists.items() if any(values)}}
-    limit = flops.peak(gpu, worker.spec.number_type) if gpu else None
+    limit = flops.peak(gpu, worker.spec.dtype) if gpu else None
     if limit and "flops" in figures:
         figures["utilisation"] = [repetition.flops / repetition.seconds / limit for repetition in repetitions]
     return figures

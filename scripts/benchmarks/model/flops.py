@@ -27,17 +27,17 @@ PEAKS = {
 }
 
 
-def peak(gpu: str, number_type: str) -> float | None:
-    """Give the peak of the GPU named `gpu` in operations a second, or None when it is not known."""
+def peak(gpu: str, dtype: str) -> float | None:
+    """Return the peak of the GPU named `gpu` in operations a second, or None when it is not known."""
     words = f" {gpu.replace('-', ' ')} "
     for name, (half, single) in PEAKS.items():
         if f" {name} " in words:
-            return (single if number_type == "fp32" else half) * 1e12
+            return (single if dtype == "fp32" else half) * 1e12
     return None
 
 
 def of_training(model: Any, sample: dict[str, Any]) -> float:
-    """Give the operations of one training step on `sample`, a batch of fairseq's translation task.
+    """Return the operations of one training step on `sample`, a batch of fairseq's translation task.
 
     Args:
         model: an encoder-decoder with the parameter names of fairseq's `transformer`.

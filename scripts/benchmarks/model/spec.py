@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
 
 MODELS = ("stock", "rope")  # fairseq's `transformer`, and ours
-TRAINED = "trained"  # what a size, or the lengths of translations, are called when they come with checkpoints
+TRAINED = "trained"  # in the place of a size, or of the lengths of translations, where checkpoints decide it
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,8 @@ class Spec:
     Args:
         kind: train, generate, length or rotation.
         model: one of MODELS.
-        size: a name in `setup.SIZES`; of a checkpoint, what it is called.
-        number_type: fp32, bf16 or fp16.
+        size: a name in `build.SIZES`; TRAINED with a checkpoint of the user's.
+        dtype: fp32, bf16 or fp16.
         device: cpu or cuda.
         data: folder of the binarised corpus.
         work: folder for what is made.
@@ -27,6 +27,7 @@ class Spec:
         batch: size of a batch to translate, a name in `generate.BATCHES`.
         checkpoint: file of the model that translates.
         steps: tokens of every translation, at least 2; 0: as long as the model wants.
+        without: the trick that is switched off, a name in `tricks.TRICKS`.
         length: tokens in each sentence, source and target.
         sentences: sentences in a batch of `length`.
     """
@@ -34,7 +35,7 @@ class Spec:
     kind: str
     model: str
     size: str
-    number_type: str
+    dtype: str
     device: str
     data: str
     work: str
@@ -45,16 +46,22 @@ class Spec:
     batch: str = ""
     checkpoint: str = ""
     steps: int = 0
+    without: str = ""
     length: int = 0
     sentences: int = 0
 
+    @property
+    def name(self) -> str:
+        """What tells it from the others of its setting."""
+        return self.without or self.model
+
     def dumps(self) -> str:
-        """Write it as JSON."""
+        """Return it as JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def loads(cls, text: str) -> "Spec":
-        """Read what `dumps` wrote."""
+        """Return what `dumps` wrote."""
         fields = json.loads(text)
         return cls(**{**fields, "options": tuple(fields["options"])})
 
@@ -83,5 +90,5 @@ class Repetition:
 
 
 def total(parts: Sequence[Repetition]) -> Repetition:
-    """Join repetitions into one: all figures are sums."""
+    """Return repetitions joined into one: all figures are sums."""
     return Repetition(*(sum(values) for values in zip(*map(astuple, parts), strict=True)))

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from benchmarks.process_tree import Measurement
+from benchmarks.preparation.process_tree import Measurement
 
 
 class Point(NamedTuple):

@@ -1,18 +1,20 @@
 """Models that are compared, a rotary one and fairseq's `transformer` of the same sizes, as fairseq builds them."""
 
+import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.spec import Spec
+from benchmarks.model.spec import Spec
 
-USER_DIR = Path(__file__).resolve().parents[2] / "fairseq_rope"
+USER_DIR = Path(__file__).resolve().parents[3] / "fairseq_rope"
 FUSED = "label_smoothed_cross_entropy_fused"
 SIZES = {  # layers, model, feed-forward, heads
     "tiny": (4, 128, 256, 4),
     "iwslt": (6, 512, 1024, 4),
     "base": (6, 512, 2048, 8),
 }
-# vocabularies of made data: multiples of 8, as --padding-factor makes them; 37k is that of the Transformer's paper
+# vocabularies of synthetic data: multiples of 8, as --padding-factor makes them; 37k is that of the Transformer's paper
 VOCABULARIES = {"tiny": 10_000, "iwslt": 10_000, "base": 37_000}
 ARCHS = {"stock": ["--arch", "transformer"], "rope": ["--user-dir", str(USER_DIR), "--arch", "transformer_rope"]}
 TRAIN = [
@@ -25,7 +27,7 @@ TRAIN = [
 
 
 def size_options(size: str) -> list[str]:
-    """Give the options of fairseq-train for one of SIZES."""
+    """Return the options of fairseq-train for one of SIZES."""
     layers, model, feed_forward, heads = SIZES[size]
     options = []
     for side in ("encoder", "decoder"):
@@ -35,13 +37,13 @@ def size_options(size: str) -> list[str]:
 
 
 def device_options(spec: Spec) -> list[str]:
-    """Give the options of every fairseq command for where it runs and in which number type."""
+    """Return the options of every fairseq command for where it runs and in which dtype."""
     options = ["--cpu"] if spec.device == "cpu" else []
-    return options + ([] if spec.number_type == "fp32" else [f"--{spec.number_type}"])
+    return options + ([] if spec.dtype == "fp32" else [f"--{spec.dtype}"])
 
 
 def training_options(spec: Spec, *, max_tokens: int) -> list[str]:
-    """Give the command line of fairseq-train that is measured."""
+    """Return the command line of fairseq-train that is measured."""
     first, *others = (path.read_bytes() for path in Path(spec.data).glob("dict.*.txt"))
     joined = all(other == first for other in others)
     shared = "--share-all-embeddings" if joined else "--share-decoder-input-output-embed"
@@ -49,7 +51,7 @@ def training_options(spec: Spec, *, max_tokens: int) -> list[str]:
     options = [spec.data, *ARCHS[spec.model], *size_options(spec.size), shared, "--criterion", criterion, *TRAIN]
     # a crash leaves its crash.pt there
     options += ["--save-dir", spec.work, "--max-tokens", str(max_tokens)]
-    if spec.device == "cpu" and spec.number_type == "fp16":
+    if spec.device == "cpu" and spec.dtype == "fp16":
         # gradients in one piece are made on a GPU only
         options += ["--fp16-no-flatten-grads"]
     return [*options, *device_options(spec), *spec.options]
@@ -79,3 +81,12 @@ def trainer(spec: Spec, options: list[str]) -> Any:
         built.cuda_env = None
         torch.cuda.reset_peak_memory_stats()
     return built
+
+
+@functools.cache
+def random_checkpoint(spec: Spec, folder: Path) -> str:
+    """Save the model of `spec` with random weights in `folder`, once in a run; return the file."""
+    path = str(folder / f"random-{spec.model}-{spec.size}.pt")
+    one = replace(spec, device="cpu", dtype="fp32")
+    trainer(one, training_options(one, max_tokens=1024)).save_checkpoint(path, {})
+    return path

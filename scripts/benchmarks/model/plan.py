@@ -1,14 +1,14 @@
 """What the options of the benchmark ask for: one setting after another."""
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import data, setup
 from benchmarks.environment import available_memory
-from benchmarks.spec import MODELS, TRAINED, Spec
+from benchmarks.model import build, data, tricks
+from benchmarks.model.spec import MODELS, TRAINED, Spec
 
 UNSUPPORTED = ("generate", "bf16")  # fairseq-generate ignores --bf16
 _STEPS = 30  # of a translation by random weights, which would never end one
@@ -21,36 +21,42 @@ class Setting(NamedTuple):
     specs: list[Spec]
 
     def name(self) -> str:
-        """Say it in a few words."""
-        kind, size, number_type, *others = self.row.items()
-        return ", ".join([kind[1], size[1], number_type[1], *(f"{name} {value}" for name, value in others)])
+        """Return it in a few words."""
+        kind, size, dtype, *others = self.row.items()
+        return ", ".join([kind[1], size[1], dtype[1], *(f"{name} {value}" for name, value in others)])
 
 
 def settings(args: Namespace) -> Iterator[Setting]:
-    """Give every setting that the options ask for, kind by kind; its data is made when it is reached."""
+    """Yield every setting that the options ask for, kind by kind; its data is made when it is reached."""
     for kind in args.kinds:
-        for number_type in args.number_types:
-            if (kind, number_type) == UNSUPPORTED:
-                continue
-            trained = kind == "generate" and args.rope_checkpoint
-            for size in [TRAINED] if trained else args.sizes:
-                row = {"kind": kind, "size": size, "number_type": number_type}
-                for what, specs in _of_kind(_spec(row, args), args):
+        for dtype in args.dtypes:
+            for size in [TRAINED] if kind == "generate" and args.rope_checkpoint else args.sizes:
+                row = {"kind": kind, "size": size, "dtype": dtype}
+                for what, specs in _of_kind(_spec(kind, size, dtype, args), args):
                     yield Setting({**row, **what}, specs)
 
 
-def _spec(row: dict[str, str], args: Namespace) -> Spec:
-    corpus = args.data or data.make(
-        args.work, setup.VOCABULARIES[row["size"]], pairs=args.pairs, test_pairs=args.sentences
-    )
+def _spec(kind: str, size: str, dtype: str, args: Namespace) -> Spec:
+    corpus = args.data
+    if not corpus:
+        words = build.VOCABULARIES[size]
+        corpus = data.synthetic_corpus(args.work, words, pairs=args.pairs, test_pairs=args.sentences)
     # the rest is left to whatever else runs
     memory = int(args.memory * 2**30) if args.memory else available_memory() * 3 // 4
-    return Spec(**row, model="", device=args.device, data=str(corpus), work=str(args.work), memory=memory)
+    return Spec(kind, "", size, dtype, args.device, str(corpus), str(args.work), memory=memory)
 
 
-def _of_kind(spec: Spec, args: Namespace) -> Iterator[tuple[dict[str, Any], list[Spec]]]:
-    models = [replace(spec, model=model, options=args.model_options[model]) for model in MODELS]
-    if spec.kind in ("train", "rotation"):
+def _of_kind(spec: Spec, args: Namespace, names: Sequence[str] = MODELS) -> Iterator[tuple[dict[str, Any], list[Spec]]]:
+    """Yield what a row of `spec.kind` has beside size and dtype, and the models `names` to measure for it."""
+    if (spec.kind, spec.dtype) == UNSUPPORTED:
+        return
+    models = [replace(spec, model=name, options=args.model_options[name]) for name in names]
+    if spec.kind == tricks.KIND:
+        for work in tricks.WORKS:
+            switchable = tricks.switchable(args.tricks, work)
+            for what, (rope,) in _of_kind(replace(spec, kind=work), args, ["rope"]):
+                yield {"work": work, **what}, [rope, *(replace(rope, without=name) for name in switchable)]
+    elif spec.kind in ("train", "rotation"):
         for tokens in args.max_tokens:
             specs = [replace(model, max_tokens=tokens, updates=args.updates) for model in models]
             yield {"max_tokens": tokens}, specs if spec.kind == "train" else specs[1:]
@@ -71,11 +77,8 @@ def _of_kind(spec: Spec, args: Namespace) -> Iterator[tuple[dict[str, Any], list
 
 
 def _with_weights(spec: Spec, args: Namespace) -> Spec:
-    """Give `spec` its checkpoint; without one of the user's it is made, of random weights."""
+    """Return `spec` with its checkpoint; without one of the user's it is made, of random weights."""
     if spec.size == TRAINED:
         return replace(spec, checkpoint=str(args.stock_checkpoint if spec.model == "stock" else args.rope_checkpoint))
-    spec = replace(spec, checkpoint=str(args.work / f"random-{spec.model}-{spec.size}.pt"))
     # here and not in the worker: the memory that it takes is not that of a translation
-    one = replace(spec, device="cpu", number_type="fp32")
-    setup.trainer(one, setup.training_options(one, max_tokens=1024)).save_checkpoint(spec.checkpoint, {})
-    return spec
+    return replace(spec, checkpoint=build.random_checkpoint(spec, args.work))

@@ -16,13 +16,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from benchmarks import clock
-from benchmarks.spec import Repetition, Spec
+from benchmarks.model import clock, tricks
+from benchmarks.model.spec import Repetition, Spec
 
-SCRIPTS = Path(__file__).resolve().parent.parent
-OUT_OF_MEMORY = "out of memory"
+SCRIPTS = Path(__file__).resolve().parents[2]
+OUT_OF_MEMORY, NO_EFFECT = "out of memory", "no effect"  # reasons that are no fault of the benchmark's
 
 
 class FailedError(Exception):
@@ -39,12 +39,12 @@ class Worker:
     def __init__(self, spec: Spec):
         path = os.pathsep.join(filter(None, (str(SCRIPTS), os.environ.get("PYTHONPATH"))))
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", spec.dumps()],
+            [sys.executable, "-m", "benchmarks.model.worker", spec.dumps()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
-            env={**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore"},
+            env={**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore", **tricks.environment(spec.without)},
         )
         self.spec = spec
 
@@ -57,12 +57,13 @@ class Worker:
         """Measure once.
 
         Raises:
-            FailedError: memory is too small for it, or the worker ended; its own words stand on stderr.
+            FailedError: memory is too small for it, the trick that is switched off would do nothing here, or the
+                worker ended; its own words stand on stderr.
         """
         return Repetition(**self._ask("repeat"))
 
     def peak(self) -> int:
-        """Give its peak memory so far, in bytes."""
+        """Return its peak memory so far, in bytes."""
         return int(self._ask("peak")["bytes"])
 
     def free(self) -> None:
@@ -78,8 +79,8 @@ class Worker:
         with contextlib.suppress(BrokenPipeError):
             print(question, file=self.process.stdin, flush=True)
         answer = self._read()
-        if answer == OUT_OF_MEMORY:
-            raise FailedError(OUT_OF_MEMORY)
+        if isinstance(answer, str):
+            raise FailedError(answer)
         return answer
 
     def _read(self) -> Any:
@@ -95,8 +96,8 @@ class Worker:
 
 def measurement(spec: Spec) -> Callable[[], Repetition]:
     """Build what `spec.kind` names; each call of it is a repetition."""
-    # only that one: the process of the stock model has no need of the plugin
-    repeat: Callable[[], Repetition] = importlib.import_module(f"benchmarks.{spec.kind}").measurement(spec)
+    # only that kind: a stock model trains without the plugin; it translates with it, for torch refuses its checkpoint
+    repeat: Callable[[], Repetition] = importlib.import_module(f"benchmarks.model.{spec.kind}").measurement(spec)
     return repeat
 
 
@@ -108,6 +109,11 @@ def main() -> None:
     logging.basicConfig(handlers=[logging.NullHandler()])
     if spec.memory and spec.device == "cpu":
         clock.limit_memory(spec.memory)
+    with tricks.without(spec.without) as has_effect:
+        _serve(spec, answers, has_effect)
+
+
+def _serve(spec: Spec, answers: TextIO, has_effect: Callable[[], bool]) -> None:
     repeat: Callable[[], Repetition] | None = None
     for question in itertools.chain(["build"], map(str.strip, sys.stdin)):
         answer: dict[str, Any] | str = {}
@@ -115,7 +121,8 @@ def main() -> None:
             if question in ("build", "repeat"):
                 repeat = repeat or measurement(spec)
             if question == "repeat" and repeat:
-                answer = asdict(repeat())
+                repetition = repeat()
+                answer = asdict(repetition) if has_effect() else NO_EFFECT
             elif question == "peak":
                 answer = {"bytes": clock.peak_memory(spec.device)}
         except (MemoryError, RuntimeError) as error:

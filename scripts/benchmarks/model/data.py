@@ -1,4 +1,4 @@
-"""Binarised corpora: one of made words, and the part of a test set that is translated."""
+"""Binarised corpora: a synthetic one, and the part of a test set that is translated."""
 
 import shutil
 from collections.abc import Iterable
@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from fairseq_rope_data.files import complete_folder
+
 SOURCE, TARGET = "en", "de"
 
 
-def make(folder: Path, vocabulary: int, *, pairs: int, test_pairs: int) -> Path:
+def synthetic_corpus(folder: Path, vocabulary: int, *, pairs: int, test_pairs: int) -> Path:
     """Write a corpus of random words, once; its lengths are those of news text.
 
     Lengths in tokens are log-normal with the median 24 and the mean 28 of newstest2014 in 37,000 BPE merges, at most
@@ -29,24 +31,23 @@ def make(folder: Path, vocabulary: int, *, pairs: int, test_pairs: int) -> Path:
     data = folder / f"data-{vocabulary}-{pairs}-{test_pairs}"
     if data.is_dir():
         return data
-    part = _new_folder(data)
-    dictionary = Dictionary()
-    words = vocabulary - dictionary.nspecial
-    for i in range(words):
-        dictionary.add_symbol(f"w{i}", n=words - i)
-    for lang in (SOURCE, TARGET):
-        dictionary.save(str(part / f"dict.{lang}.txt"))
-    rng = np.random.default_rng(1)
-    frequencies = 1 / (np.arange(words) + 3)
-    for split, size in (("train", pairs), ("test", test_pairs)):
-        source = np.clip(rng.lognormal(3.18, 0.55, size).round(), 2, 200)
-        lengths = {SOURCE: source, TARGET: np.maximum(2, (source * rng.uniform(0.8, 1.25, size)).round())}
-        for lang, counts in lengths.items():
-            ends = counts.astype(int).cumsum()
-            tokens = dictionary.nspecial + rng.choice(words, ends[-1], p=frequencies / frequencies.sum())
-            sentences = (np.append(line, dictionary.eos()) for line in np.split(tokens, ends[:-1]))
-            _write(part / f"{split}.{SOURCE}-{TARGET}.{lang}", sentences, vocabulary)
-    part.rename(data)
+    with complete_folder(data) as part:
+        dictionary = Dictionary()
+        words = vocabulary - dictionary.nspecial
+        for i in range(words):
+            dictionary.add_symbol(f"w{i}", n=words - i)
+        for lang in (SOURCE, TARGET):
+            dictionary.save(str(part / f"dict.{lang}.txt"))
+        rng = np.random.default_rng(1)
+        frequencies = 1 / (np.arange(words) + 3)
+        for split, size in (("train", pairs), ("test", test_pairs)):
+            source = np.clip(rng.lognormal(3.18, 0.55, size).round(), 2, 200)
+            lengths = {SOURCE: source, TARGET: np.maximum(2, (source * rng.uniform(0.8, 1.25, size)).round())}
+            for lang, counts in lengths.items():
+                ends = counts.astype(int).cumsum()
+                tokens = dictionary.nspecial + rng.choice(words, ends[-1], p=frequencies / frequencies.sum())
+                sentences = (np.append(line, dictionary.eos()) for line in np.split(tokens, ends[:-1]))
+                _write(part / f"{split}.{SOURCE}-{TARGET}.{lang}", sentences, vocabulary)
     return data
 
 
@@ -64,20 +65,12 @@ def test_part(data: Path, folder: Path, sentences: int) -> Path:
         return data
     part = folder / f"{data.name}-{sentences}"
     shutil.rmtree(part, ignore_errors=True)
-    new = _new_folder(part)
-    for lang, side in sides.items():
-        name = f"dict.{lang}.txt"
-        shutil.copy(data / name, new)
-        chosen = (side[i * count // sentences].numpy() for i in range(sentences))
-        _write(new / f"test.{source}-{target}.{lang}", chosen, len((new / name).read_text().splitlines()) + 4)
-    new.rename(part)
-    return part
-
-
-def _new_folder(folder: Path) -> Path:
-    part = folder.with_name(f"{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
+    with complete_folder(part) as new:
+        for lang, side in sides.items():
+            name = f"dict.{lang}.txt"
+            shutil.copy(data / name, new)
+            chosen = (side[i * count // sentences].numpy() for i in range(sentences))
+            _write(new / f"test.{source}-{target}.{lang}", chosen, len((new / name).read_text().splitlines()) + 4)
     return part
 
 

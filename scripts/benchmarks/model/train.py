@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from benchmarks import flops, setup
-from benchmarks.clock import timed
-from benchmarks.spec import Repetition, Spec
+from benchmarks.model import build, flops
+from benchmarks.model.clock import timed
+from benchmarks.model.spec import Repetition, Spec
 
 Group = list[dict[str, Any]]
 
@@ -15,13 +15,13 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
 
     Both models see the same batches in the same order: it depends on data and seed alone.
     """
-    trainer = setup.trainer(spec, setup.training_options(spec, max_tokens=spec.max_tokens))
+    trainer = build.trainer(spec, build.training_options(spec, max_tokens=spec.max_tokens))
     groups = batches(trainer)
     return lambda: repetition(trainer, [next(groups) for _ in range(spec.updates)], spec.device)
 
 
 def repetition(trainer: Any, groups: list[Group], device: str) -> Repetition:
-    """Train on `groups`, a step on each, and say how long it took."""
+    """Train on `groups`, a step on each; return how long it took."""
     skipped = 0
 
     def steps() -> None:
@@ -43,7 +43,7 @@ def repetition(trainer: Any, groups: list[Group], device: str) -> Repetition:
 
 
 def batches(trainer: Any) -> Iterator[Group]:
-    """Give the batches of one step after another, epoch after epoch, as fairseq-train does."""
+    """Yield the batches of one step after another, epoch after epoch, as fairseq-train does."""
     from fairseq.data.iterators import GroupedIterator
 
     epoch_iterator = trainer.get_train_iterator(epoch=1)

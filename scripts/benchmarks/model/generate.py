@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Callable
 
-from benchmarks import setup
-from benchmarks.spec import Repetition, Spec
+from benchmarks.model import build
+from benchmarks.model.spec import Repetition, Spec
 
 BATCHES = {"1": ["--batch-size", "1"], "32": ["--batch-size", "32"], "tokens": ["--max-tokens", "4096"]}
 # what fairseq-generate logs last, from a clock of its own that counts the search and not the start
@@ -41,7 +41,7 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
 
 
 def command_line(spec: Spec) -> list[str]:
-    """Give the arguments of fairseq-generate."""
+    """Return the arguments of fairseq-generate."""
     # both count tokens before the end of the sentence
     words = str(spec.steps - 1)
     forced = ["--min-len", words, "--max-len-a", "0", "--max-len-b", words] if spec.steps else []
@@ -49,23 +49,23 @@ def command_line(spec: Spec) -> list[str]:
         *(spec.data, "--path", spec.checkpoint, "--gen-subset", "test", "--beam", "4", "--lenpen", "0.6", "--quiet"),
         *("--no-progress-bar", "--distributed-world-size", "1", "--num-workers", "0"),
         # a multiple of 1: with its default of 8, fairseq's main branch leaves out the sentences that do not fill one
-        *("--required-batch-size-multiple", "1", *BATCHES[spec.batch], *forced, *setup.device_options(spec)),
-        *(setup.ARCHS["rope"][:2] if spec.model == "rope" else []),
+        *("--required-batch-size-multiple", "1", *BATCHES[spec.batch], *forced, *build.device_options(spec)),
+        *(build.ARCHS["rope"][:2] if spec.model == "rope" else []),
     ]
 
 
 def parsed(line: str) -> Repetition:
-    """Read the last line that fairseq-generate logs.
+    """Return what the last line says that fairseq-generate logs.
 
     Raises:
         RuntimeError: it is another line.
     """
-    found = _TRANSLATED.search(line)
-    if not found:
+    match = _TRANSLATED.search(line)
+    if not match:
         raise RuntimeError(f"fairseq-generate did not log what it translated, but: {line!r}")
-    sentences, tokens = (int(found[i].replace(",", "")) for i in (1, 2))
+    sentences, tokens = (int(match[i].replace(",", "")) for i in (1, 2))
     # the seconds themselves are rounded to tenths
-    return Repetition(seconds=tokens / float(found[3]), tokens=tokens, sentences=sentences)
+    return Repetition(seconds=tokens / float(match[3]), tokens=tokens, sentences=sentences)
 
 
 class _Log(logging.Handler):

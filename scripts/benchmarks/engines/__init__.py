@@ -1,0 +1,1 @@
+"""CTranslate2 against fairseq's generator: translations and speed."""

@@ -1,0 +1,1 @@
+"""The rotary model against fairseq's own: speed and memory."""

@@ -1,0 +1,171 @@
+"""The package's ways to be fast on a CPU, and how each is switched off alone.
+
+What the package calls them stands in TRICKS and in the functions below it, and nowhere else.
+"""
+
+import contextlib
+import functools
+import os
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+KIND = "tricks"
+WORKS = ("train", "generate")
+Note = Callable[[], None]  # called where something is now computed in another way
+
+
+@dataclass(frozen=True)
+class Trick:
+    """One way to be fast.
+
+    Args:
+        works: those of WORKS that it is for.
+        function: what is replaced, below `fairseq_rope`.
+        without: returns what stands in its place, made from the function.
+        variable: of the environment, in the place of a function; the package sets it where the user has not.
+        default: its value without the package.
+    """
+
+    works: tuple[str, ...]
+    function: str = ""
+    without: Callable[[Any, Note], Callable[..., Any]] | None = None
+    variable: str = ""
+    default: str = ""
+
+
+def left_out(names: Sequence[str]) -> dict[str, str]:
+    """Return which of the tricks cannot be switched off here, with the reason: the user has done it already."""
+    from fairseq_rope.compat import openmp, product_caches
+
+    reasons = {}
+    for name in names:
+        if variable := TRICKS[name].variable:
+            ours = openmp.SPIN_COUNT if variable == "GOMP_SPINCOUNT" else product_caches.CAPACITY
+            if os.environ.get(variable) != ours:
+                reasons[name] = f"{variable} is not the package's {ours} here"
+    return reasons
+
+
+def switchable(names: Sequence[str], work: str) -> list[str]:
+    """Return which of the tricks are for `work` and can be switched off here."""
+    return [name for name in names if work in TRICKS[name].works and name not in left_out(names)]
+
+
+def environment(name: str) -> dict[str, str]:
+    """Return the settings of a process that is to do without the trick `name`; none where that is empty."""
+    trick = TRICKS.get(name)
+    return {trick.variable: trick.default} if trick and trick.variable else {}
+
+
+@contextlib.contextmanager
+def without(name: str) -> Iterator[Callable[[], bool]]:
+    """Take the trick `name` out of the package while the block runs; nothing where the name is empty.
+
+    Yields: whether anything has been computed in another way so far.
+    """
+    trick = TRICKS.get(name)
+    if not (trick and trick.without):
+        yield lambda: True
+        return
+    changed: set[bool] = set()
+    owner, _, attribute = trick.function.rpartition(".")
+    holder = pkgutil.resolve_name(f"fairseq_rope.{owner}")
+    original = getattr(holder, attribute)
+    setattr(holder, attribute, functools.wraps(original)(trick.without(original, lambda: changed.add(True))))
+    try:
+        yield lambda: bool(changed)
+    finally:
+        setattr(holder, attribute, original)
+
+
+def _never(answer: Callable[..., bool], note: Note) -> Callable[..., bool]:
+    def no(*args: Any) -> bool:
+        if answer(*args):
+            note()
+        return False
+
+    return no
+
+
+def _not_done(_: Callable[..., Any], note: Note) -> Callable[..., None]:
+    return lambda *_: note()
+
+
+def _fairseq_dropout(_: Any, note: Note) -> Callable[..., Any]:
+    from fairseq.modules import FairseqDropout
+
+    def forward(module: Any, x: Any, inplace: bool = False) -> Any:
+        if module.training and module.p:
+            note()
+        return FairseqDropout.forward(module, x, inplace)
+
+    return forward
+
+
+def _fairseq_criterion(_: Any, note: Note) -> Callable[..., Any]:
+    from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
+
+    def forward(*args: Any, **options: Any) -> Any:
+        note()
+        return LabelSmoothedCrossEntropyCriterion.forward(*args, **options)
+
+    return forward
+
+
+def _pure_rotation(_: Any, note: Note) -> Callable[..., Any]:
+    def rotate_qkv(projected: Any, method: Any, *, offset: int = 0, positions: Any = None) -> Any:
+        note()
+        # (T, B, 3, H, D) -> (B, H, T, D) each
+        q, k, v = projected.permute(2, 1, 3, 0, 4)
+        q, k = (method.rotate(x, offset=offset, positions=positions) for x in (q, k))
+        return q, k, v
+
+    return rotate_qkv
+
+
+def _by_concatenation(append: Callable[..., Any], note: Note) -> Callable[..., Any]:
+    import torch
+
+    def concatenate(*args: Any) -> Any:
+        note()
+        with torch.enable_grad():  # where the cache selects and concatenates, as fairseq does always
+            return append(*args)
+
+    return concatenate
+
+
+def _with_mask(attend: Callable[..., Any], note: Note) -> Callable[..., Any]:
+    import torch
+
+    @functools.lru_cache(maxsize=1)
+    def causal_mask(length: int, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+        return torch.full((length, length), -torch.inf, dtype=dtype, device=device).triu_(1)
+
+    def masked(q: Any, *args: Any, attn_mask: Any, key_padding_mask: Any, **options: Any) -> Any:
+        if attn_mask is not None and attn_mask.numel() == 0:
+            if key_padding_mask is None:
+                note()
+            attn_mask = causal_mask(q.size(2), q.dtype, q.device)
+        return attend(q, *args, attn_mask=attn_mask, key_padding_mask=key_padding_mask, **options)
+
+    return masked
+
+
+_FUSED = "criterions.label_smoothed_cross_entropy_fused.FusedLabelSmoothedCrossEntropyCriterion.forward"
+_JOINED = "modules.attention.SelfAttention._joined_projection"
+TRICKS = {
+    "onednn": Trick(WORKS, "modules.cpu.linear._is_for_onednn", _never),
+    "dropout": Trick(("train",), "modules.cpu.dropout.Dropout.forward", _fairseq_dropout),
+    "joined-qkv": Trick(WORKS, _JOINED, _not_done),
+    "in-place-rotation": Trick(WORKS, "modules.attention_kernels.rotate_qkv_", _pure_rotation),
+    "no-causal-mask": Trick(("train",), "modules.attention_kernels.attend", _with_mask),
+    "fused-criterion": Trick(("train",), _FUSED, _fairseq_criterion),
+    "sentence-rows": Trick(("generate",), "models.translation.TransformerRopeModel.set_beam_size", _not_done),
+    "kv-cache": Trick(("generate",), "modules.kv_cache.KVCache.append", _by_concatenation),
+    "plain-products": Trick(("generate",), "modules.attention_core._is_step", _never),
+    "spin-count": Trick(WORKS, variable="GOMP_SPINCOUNT", default="300000"),
+    "onednn-cache": Trick(WORKS, variable="ONEDNN_PRIMITIVE_CACHE_CAPACITY", default="1024"),
+    "ideep-cache": Trick(WORKS, variable="LRU_CACHE_CAPACITY", default="1024"),
+}

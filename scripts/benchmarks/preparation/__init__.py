@@ -1,0 +1,1 @@
+"""The stages of preparing a corpus: time and memory."""

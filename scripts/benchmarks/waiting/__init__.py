@@ -1,0 +1,1 @@
+"""How long idle threads should wait for each other."""
