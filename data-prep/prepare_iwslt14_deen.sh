@@ -9,17 +9,17 @@
 # Out:  $WORK/data-bin; then: WORK=... bash scripts/run_bitext.sh --conf iwslt14_deen train average evaluate
 # Expected: 160,239 pairs to train, 7,283 to validate, 6,750 to test.
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+# shellcheck source=scripts/lib/base.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib/base.sh"
 no_arguments "$@"
-# shellcheck source=data-prep/download.sh
-source "$ROOT/data-prep/download.sh"
-# shellcheck source=data-prep/prepare.sh
-source "$ROOT/data-prep/prepare.sh"
-# shellcheck source=scripts/options.sh
-source "$ROOT/scripts/options.sh"
-# shellcheck source=scripts/lock.sh
-source "$ROOT/scripts/lock.sh"
+# shellcheck source=scripts/lib/download.sh
+source "$ROOT/scripts/lib/download.sh"
+# shellcheck source=scripts/lib/pipeline.sh
+source "$ROOT/scripts/lib/pipeline.sh"
+# shellcheck source=scripts/lib/options.sh
+source "$ROOT/scripts/lib/options.sh"
+# shellcheck source=scripts/lib/lock.sh
+source "$ROOT/scripts/lib/lock.sh"
 source_conf iwslt14_deen
 WORK=${WORK:-$ROOT/runs/iwslt14_deen}
 

@@ -11,12 +11,12 @@
 # Time: on two cores 1 to 10 minutes of installation, once, and about 3 minutes; --compare about 3 more.
 # Expected: test BLEU above 90.
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# shellcheck source=data-prep/prepare.sh
-source "$ROOT/data-prep/prepare.sh"
-# shellcheck source=scripts/experiment.sh
-source "$ROOT/scripts/experiment.sh"
+# shellcheck source=scripts/lib/base.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/base.sh"
+# shellcheck source=scripts/lib/pipeline.sh
+source "$ROOT/scripts/lib/pipeline.sh"
+# shellcheck source=scripts/lib/training.sh
+source "$ROOT/scripts/lib/training.sh"
 
 # make_corpus: the embedded one, all of it or nothing.
 make_corpus() {

@@ -10,17 +10,17 @@
 #   STAGE    fetch, prepare, train, average, evaluate; all of them, in this order, when none is named
 #
 # Set:  MODELS="rope sinusoidal" (rope)  WORK (runs/bitext)  BPE=sentencepiece  SHARDS  JOBS  MAX_EPOCH  MAX_TOKENS
-#       GPUS, PRECISION, NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT: found by themselves, see scripts/hardware.sh
+#       GPUS, PRECISION, NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT: found by themselves, see scripts/lib/hardware.sh
 # Out:  $WORK/rope/averaged.pt, the table of results, and how to translate. Run again, every stage continues.
 #
 # Example: bash scripts/run_bitext.sh --train data/train --valid data/dev --test data/test -s en -t de --conf tiny
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# shellcheck source=data-prep/prepare.sh
-source "$ROOT/data-prep/prepare.sh"
-# shellcheck source=scripts/experiment.sh
-source "$ROOT/scripts/experiment.sh"
+# shellcheck source=scripts/lib/base.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/base.sh"
+# shellcheck source=scripts/lib/pipeline.sh
+source "$ROOT/scripts/lib/pipeline.sh"
+# shellcheck source=scripts/lib/training.sh
+source "$ROOT/scripts/lib/training.sh"
 
 CONF=tiny STAGES=() source_lang="" target_lang=""
 declare -A prefix=()

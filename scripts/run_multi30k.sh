@@ -11,15 +11,15 @@
 # Out:  $WORK/rope/averaged.pt and the table of results; run again, it continues.
 # Time: about 70 minutes on two cores. Expected: BLEU4 of about 41, lower-cased and tokenised.
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib/base.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/base.sh"
 no_arguments "$@"
-# shellcheck source=data-prep/fetch_multi30k.sh
-source "$ROOT/data-prep/fetch_multi30k.sh"
-# shellcheck source=data-prep/prepare.sh
-source "$ROOT/data-prep/prepare.sh"
-# shellcheck source=scripts/experiment.sh
-source "$ROOT/scripts/experiment.sh"
+# shellcheck source=data-prep/prepare_multi30k.sh
+source "$ROOT/data-prep/prepare_multi30k.sh"
+# shellcheck source=scripts/lib/pipeline.sh
+source "$ROOT/scripts/lib/pipeline.sh"
+# shellcheck source=scripts/lib/training.sh
+source "$ROOT/scripts/lib/training.sh"
 
 # offer_prepared: text in BPE, which goes where prepare_text would write it.
 offer_prepared() {

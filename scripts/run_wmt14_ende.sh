@@ -11,7 +11,7 @@
 # In:   the network; or WMT14_ARCHIVES, a folder with the archives; or WMT14_MIRROR, another server
 # Set:  MODELS="rope sinusoidal"  WORK (runs/NAME)  BPE=sentencepiece  DASH_SPLITS=0 (no -a)  SHARDS  JOBS  MAX_UPDATE
 #       MAX_TOKENS (4096) at once on a GPU; the batch stays the paper's 8 x 4,096, whatever the number of GPUs
-#       GPUS, PRECISION, NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT: found by themselves, see scripts/hardware.sh
+#       GPUS, PRECISION, NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT: found by themselves, see scripts/lib/hardware.sh
 # Out:  $WORK/{rope,sinusoidal}/averaged.pt and the table of results. Run again, every stage continues.
 # Time: prepare about half an hour on two cores (extrapolated). Expected of base: compound-split BLEU of about 27.3 (sinusoids), 27.5 (rotary).
 #
@@ -21,14 +21,14 @@
 #   or with SLURM:   srun --nodes 2 --ntasks-per-node 1 --gpus-per-node 8 bash scripts/run_wmt14_ende.sh train
 #   bash scripts/run_wmt14_ende.sh average evaluate
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# shellcheck source=data-prep/fetch_wmt14.sh
-source "$ROOT/data-prep/fetch_wmt14.sh"
-# shellcheck source=data-prep/prepare.sh
-source "$ROOT/data-prep/prepare.sh"
-# shellcheck source=scripts/experiment.sh
-source "$ROOT/scripts/experiment.sh"
+# shellcheck source=scripts/lib/base.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/base.sh"
+# shellcheck source=data-prep/prepare_wmt14_ende.sh
+source "$ROOT/data-prep/prepare_wmt14_ende.sh"
+# shellcheck source=scripts/lib/pipeline.sh
+source "$ROOT/scripts/lib/pipeline.sh"
+# shellcheck source=scripts/lib/training.sh
+source "$ROOT/scripts/lib/training.sh"
 
 CONF=wmt14_ende_base STAGES=()
 while (($#)); do

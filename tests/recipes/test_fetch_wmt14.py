@@ -16,8 +16,8 @@ from tests.support.environment import environment
 from tests.support.mirror import LANGS, Pairs, make_archives, served
 
 FETCH = """set -euo pipefail
-source scripts/lib.sh
-source data-prep/fetch_wmt14.sh
+source scripts/lib/base.sh
+source data-prep/prepare_wmt14_ende.sh
 source_conf wmt14_ende_base
 fetch_wmt14
 """

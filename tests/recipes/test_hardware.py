@@ -10,8 +10,8 @@ import pytest
 from tests.support import ROOT
 
 LAUNCH = """set -euo pipefail
-source scripts/lib.sh
-source scripts/experiment.sh
+source scripts/lib/base.sh
+source scripts/lib/training.sh
 find_hardware
 options=$(batch_options "$BATCH_TOKENS" "$MAX_TOKENS")
 launch_training data $options

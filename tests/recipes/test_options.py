@@ -1,4 +1,4 @@
-"""scripts/options.sh: every option and setting is checked before a recipe does anything."""
+"""scripts/lib/options.sh: every option and setting is checked before a recipe does anything."""
 
 from pathlib import Path
 

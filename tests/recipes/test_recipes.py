@@ -83,7 +83,7 @@ def raw(data_dir: Path) -> Path:
 
 
 def fetch(work: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    script = "set -euo pipefail; source scripts/lib.sh; source data-prep/fetch_multi30k.sh; fetch_multi30k"
+    script = "set -euo pipefail; source scripts/lib/base.sh; source data-prep/prepare_multi30k.sh; fetch_multi30k"
     env = environment(work, **settings)
     return subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 

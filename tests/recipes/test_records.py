@@ -1,4 +1,4 @@
-"""scripts/records.sh: a work folder is made from today's text and settings, or a run says so before it works."""
+"""scripts/lib/records.sh: a work folder is made from today's text and settings, or a run says so before it works."""
 
 import shlex
 import shutil

@@ -1,4 +1,4 @@
-# Multi30k English-German, raw, of a pinned commit: `source` it after scripts/lib.sh.
+# Multi30k English-German, raw, of a pinned commit: `source` it after scripts/lib/base.sh.
 # shellcheck shell=bash
 #
 # In:  MULTI30K_DIR, a folder with {train,val,test_2016_flickr}.{en,de}.gz (or without .gz); else the public repository
@@ -9,7 +9,7 @@
 MULTI30K_COMMIT=c9be912dc05a3ebf9ae5bb5f7f58c1791cda43ab
 MULTI30K_URL=${MULTI30K_URL:-https://raw.githubusercontent.com/multi30k/dataset/$MULTI30K_COMMIT/data/task1/raw}
 
-# offer_multi30k: the files of MULTI30K_DIR, for scripts/records.sh.
+# offer_multi30k: the files of MULTI30K_DIR, for scripts/lib/records.sh.
 # shellcheck disable=SC2034
 offer_multi30k() {
   local lang pair file
@@ -50,7 +50,7 @@ checked_text() {
   else
     cp -- "$file" "$text"
   fi
-  expected=$(awk -v name="$name" '$2 == name { print $1 }' "$ROOT/data-prep/checksums.sha256")
+  expected=$(awk -v name="$name" '$2 == name { print $1 }' "$ROOT/data-prep/checksums/multi30k.sha256")
   actual=$(sha256sum <"$text" | cut -d ' ' -f 1)
   [[ $actual == "$expected" ]] || die "$file has the SHA-256 $actual once unpacked, but must have $expected"
   cat -- "$text"

@@ -1,4 +1,4 @@
-# The corpora of WMT14 English-German: `source` it after scripts/lib.sh.
+# The corpora of WMT14 English-German: `source` it after scripts/lib/base.sh.
 # shellcheck shell=bash
 #
 # In:  the public archives, or WMT14_ARCHIVES, a folder that has them, or WMT14_MIRROR, another server with their paths
@@ -6,8 +6,8 @@
 # Out: $WORK/raw/{train,valid,test}.{en,de}: 4,520,620 pairs, newstest2013, newstest2014
 # News Commentary is v9; v12, which some recipes take, is of WMT17.
 
-# shellcheck source=data-prep/download.sh
-source "$ROOT/data-prep/download.sh"
+# shellcheck source=scripts/lib/download.sh
+source "$ROOT/scripts/lib/download.sh"
 
 fetch_wmt14() {
   local lang

@@ -1,4 +1,4 @@
-# The Python environment of all scripts: found, made, completed. Sourced by lib.sh, whose functions it uses.
+# The Python environment of all scripts: found, made, completed. Sourced by base.sh, whose functions it uses.
 # shellcheck shell=bash
 
 # python_fits EXE [VERSION]: EXE is a Python 3.10 to 3.13 (or just VERSION) that can make environments and build extensions.

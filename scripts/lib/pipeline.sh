@@ -1,4 +1,4 @@
-# Raw parallel text to binarised data, for every recipe: `source` it after scripts/lib.sh and a file of scripts/conf.
+# Raw parallel text to binarised data, for every recipe: `source` it after scripts/lib/base.sh and a file of scripts/conf.
 # shellcheck shell=bash
 #
 # In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text; or as $WORK/text/SET.tok.LANG, or in BPE as $WORK/text/SET.LANG
@@ -8,11 +8,11 @@
 #      $WORK/text/SET.LANG                         text in BPE
 #      $WORK/data-bin                              what fairseq-train and fairseq-generate read; data-bin/shardN more of it
 #      $WORK/manifest.json                         versions, settings, counts and checksums
-#      $WORK/text/settings, data-bin.settings      what these were made from: see scripts/records.sh
+#      $WORK/text/settings, data-bin.settings      what these were made from: see scripts/lib/records.sh
 # Settings: SOURCE_LANG, TARGET_LANG, NORMALISE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, TEST_SETS, SHARDS, JOBS.
 
-# shellcheck source=scripts/records.sh
-source "$ROOT/scripts/records.sh"
+# shellcheck source=scripts/lib/records.sh
+source "$ROOT/scripts/lib/records.sh"
 
 # sets: the names of all parts of the corpus, a line each.
 sets() {

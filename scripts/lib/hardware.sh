@@ -1,4 +1,4 @@
-# Which GPUs, nodes and number type a training uses, and how it is launched: `source` it after lib.sh.
+# Which GPUs, nodes and number type a training uses, and how it is launched: `source` it after base.sh.
 # shellcheck shell=bash
 #
 # Set:  GPUS       GPUs of this node (all that torch sees; 0 trains on the CPU)

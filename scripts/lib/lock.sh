@@ -1,4 +1,4 @@
-# One run at a time in a work folder: `source` it after lib.sh.
+# One run at a time in a work folder: `source` it after base.sh.
 # shellcheck shell=bash
 #
 # The kernel gives a lock back when its last holder has ended, however that ends. What a run starts holds it too: a

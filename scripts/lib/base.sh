@@ -1,7 +1,7 @@
 # Shared by every recipe: `source` it. Messages, steps that can be run again, and the Python environment.
 # shellcheck shell=bash
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # log WORDS...: a line with the time, on stderr.
 log() {
@@ -64,5 +64,5 @@ plain() {
   if [[ -f $1 ]]; then cat -- "$1"; else python -m fairseq_rope_data.gunzip "$1.gz"; fi
 }
 
-# shellcheck source=scripts/env.sh
-source "$ROOT/scripts/env.sh"
+# shellcheck source=scripts/lib/env.sh
+source "$ROOT/scripts/lib/env.sh"

@@ -1,4 +1,4 @@
-# What every product of a work folder was made from: `source` it after lib.sh.
+# What every product of a work folder was made from: `source` it after base.sh.
 # shellcheck shell=bash
 #
 # A record stands beside its product: size and SHA-256 of the text that was given, then the settings of each stage up to the

@@ -1,4 +1,4 @@
-# Options and settings, checked before anything is done: `source` it after lib.sh and hardware.sh.
+# Options and settings, checked before anything is done: `source` it after base.sh and hardware.sh.
 # shellcheck shell=bash
 
 ALL_STAGES=(fetch prepare train average evaluate)
@@ -47,7 +47,7 @@ quoted() {
   printf '%q' "$1"
 }
 
-# check_preparation: all settings of data-prep/prepare.sh; WORK becomes absolute, and is made if it is not there.
+# check_preparation: all settings of scripts/lib/pipeline.sh; WORK becomes absolute, and is made if it is not there.
 check_preparation() {
   local name set seen=" train valid "
   for name in SOURCE_LANG TARGET_LANG; do

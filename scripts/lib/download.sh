@@ -1,4 +1,4 @@
-# Fetch archives that are whole and the right ones, or not there: `source` it after scripts/lib.sh.
+# Fetch archives that are whole and the right ones, or not there: `source` it after scripts/lib/base.sh.
 # shellcheck shell=bash
 
 # require_space DIR GIB WHAT: die before a download that cannot fit.
@@ -69,7 +69,7 @@ archive_problem() {
   fi
   actual=$(sha256sum <"$file" | cut -d ' ' -f 1)
   [[ -f $record ]] || : >"$record"
-  expected=$(awk -v name="$name" '$2 == name { print $1; exit }' "$ROOT/data-prep/checksums.sha256" "$record")
+  expected=$(awk -v name="$name" '$2 == name { print $1; exit }' "$ROOT/data-prep/checksums/multi30k.sha256" "$record")
   if [[ -z $expected ]]; then
     log "no checksum of $name is published; that of its first use, $actual, is recorded in $record"
     printf '%s  %s\n' "$actual" "$name" >>"$record"

@@ -1,4 +1,4 @@
-# Train, average and score the models of an experiment: `source` it after lib.sh and a file of scripts/conf.
+# Train, average and score the models of an experiment: `source` it after base.sh and a file of scripts/conf.
 # shellcheck shell=bash
 #
 # In:  $WORK/data-bin, $WORK/raw
@@ -8,14 +8,14 @@
 #           SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALISE, MOSES, BPE, SHARDS.
 # Beside each product stands what it was made from: $WORK/MODEL/{settings,averaged.pt.settings,...}, see records.sh.
 
-# shellcheck source=scripts/hardware.sh
-source "$ROOT/scripts/hardware.sh"
-# shellcheck source=scripts/options.sh
-source "$ROOT/scripts/options.sh"
-# shellcheck source=scripts/lock.sh
-source "$ROOT/scripts/lock.sh"
-# shellcheck source=scripts/stages.sh
-source "$ROOT/scripts/stages.sh"
+# shellcheck source=scripts/lib/hardware.sh
+source "$ROOT/scripts/lib/hardware.sh"
+# shellcheck source=scripts/lib/options.sh
+source "$ROOT/scripts/lib/options.sh"
+# shellcheck source=scripts/lib/lock.sh
+source "$ROOT/scripts/lib/lock.sh"
+# shellcheck source=scripts/lib/stages.sh
+source "$ROOT/scripts/lib/stages.sh"
 
 # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
 export PYTHONWARNINGS=${PYTHONWARNINGS:-ignore::FutureWarning,ignore::UserWarning,ignore::DeprecationWarning}
