@@ -1,58 +1,62 @@
-# Multi30k English-German, raw, of a pinned commit: `source` it after scripts/lib/base.sh.
-# shellcheck shell=bash
+#!/usr/bin/env bash
+# Multi30k English-German, raw, of a pinned commit and with known checksums: text to binarized data.
 #
-# In:  MULTI30K_DIR, a folder with {train,val,test_2016_flickr}.{en,de}.gz (or without .gz); else the public repository
-# Out: $WORK/raw/{train,valid,test}.{en,de}, each with the checksum of checksums.sha256
+# Usage: bash data-prep/prepare_multi30k.sh [OPTIONS]
+#
+# In:   the network; or MULTI30K_DIR, a folder with {train,val,test_2016_flickr}.{en,de}.gz (or without .gz); or
+#       MULTI30K_URL, another place with these files; or PREPARED, a folder with {train,valid,test.2016}.{en,de} (.gz) that
+#       are tokenized and in BPE already: used as they are
+# Out:  $WORK/raw, text, data-bin and manifest.json; WORK is runs/multi30k, or runs/multi30k-prepared
 # The data is for research use; cite Elliott et al., 2016.
+set -euo pipefail
+# shellcheck source=scripts/lib/recipe.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib/recipe.sh"
 
-# the last commit at which these files changed; MULTI30K_URL is another place with the same files
-MULTI30K_COMMIT=c9be912dc05a3ebf9ae5bb5f7f58c1791cda43ab
-MULTI30K_URL=${MULTI30K_URL:-https://raw.githubusercontent.com/multi30k/dataset/$MULTI30K_COMMIT/data/task1/raw}
+# the last commit at which these files changed
+COMMIT=c9be912dc05a3ebf9ae5bb5f7f58c1791cda43ab
+URL=${MULTI30K_URL:-https://raw.githubusercontent.com/multi30k/dataset/$COMMIT/data/task1/raw}
+CHECKSUMS=$ROOT/data-prep/checksums/multi30k.sha256
+RAW=(train:train val:valid test_2016_flickr:test) # name there:name here
 
-# offer_multi30k: the files of MULTI30K_DIR, for scripts/lib/records.sh.
-# shellcheck disable=SC2034
-offer_multi30k() {
-  local lang pair file
-  [[ -n ${MULTI30K_DIR:-} ]] || return 0
-  for pair in train:train val:valid test_2016_flickr:test; do
+check_given() {
+  check_dir MULTI30K_DIR
+  check_dir PREPARED
+  if [[ -n ${PREPARED:-} ]]; then
+    offer PREPARED text train:train valid:valid test.2016:test
+  elif [[ -n ${MULTI30K_DIR:-} ]]; then
+    offer MULTI30K_DIR raw "${RAW[@]}"
+  fi
+}
+
+# offer VARIABLE TO NAME:SET...: the files of the folder that VARIABLE names are to be $WORK/TO/SET.LANG.
+offer() {
+  local pair lang file
+  for pair in "${@:3}"; do
     for lang in en de; do
-      file=$MULTI30K_DIR/${pair%:*}.$lang
-      [[ -f $file || -f $file.gz ]] || die "MULTI30K_DIR must hold ${file##*/} or ${file##*/}.gz, but is $MULTI30K_DIR"
-      OFFERED["raw/${pair#*:}.$lang"]=$file
+      file=${!1}/${pair%:*}.$lang
+      [[ -f $file || -f $file.gz ]] || die "$1 must hold ${file##*/} or ${file##*/}.gz, but is ${!1}"
+      OFFERED["$2/${pair#*:}.$lang"]=$file
     done
   done
 }
 
-fetch_multi30k() {
-  local lang pair name
-  for pair in train:train val:valid test_2016_flickr:test; do
+fetch_text() {
+  local pair lang out file=""
+  if [[ -n ${PREPARED:-} ]]; then
+    take_offered
+    return
+  fi
+  for pair in "${RAW[@]}"; do
     for lang in en de; do
-      name=${pair%:*}.$lang
-      step "$WORK/raw/${pair#*:}.$lang" checked_text "$name" "$WORK/download/$name.gz"
+      out=$WORK/raw/${pair#*:}.$lang
+      [[ -s $out ]] || file=$(fetched "$URL/${pair%:*}.$lang.gz" MULTI30K_DIR gzip_problem)
+      step "$out" plain "${file%.gz}"
     done
   done
 }
 
-# checked_text NAME DOWNLOAD: print the text when it is the one of checksums.sha256.
-checked_text() {
-  local name=$1 file=$2 text=$2.text expected actual
-  mkdir -p -- "$(dirname -- "$file")"
-  if [[ -n ${MULTI30K_DIR:-} ]]; then
-    file=$MULTI30K_DIR/$name
-    [[ -f $file ]] || file+=.gz
-    [[ -f $file ]] || die "MULTI30K_DIR must hold $name or $name.gz, but is $MULTI30K_DIR"
-  else
-    curl --fail --location --retry 3 --silent --show-error --output "$file" "$MULTI30K_URL/$name.gz" >&2 ||
-      die "cannot fetch $MULTI30K_URL/$name.gz; with no network, put the files into a folder and name it with MULTI30K_DIR"
-  fi
-  if [[ $file == *.gz ]]; then
-    python -m fairseq_rope_data.gunzip "$file" >"$text"
-  else
-    cp -- "$file" "$text"
-  fi
-  expected=$(awk -v name="$name" '$2 == name { print $1 }' "$ROOT/data-prep/checksums/multi30k.sha256")
-  actual=$(sha256sum <"$text" | cut -d ' ' -f 1)
-  [[ $actual == "$expected" ]] || die "$file has the SHA-256 $actual once unpacked, but must have $expected"
-  cat -- "$text"
-  rm -- "$text"
-}
+STAGES=(fetch prepare)
+parse_options multi30k "$@"
+WORK=${WORK:-$ROOT/runs/multi30k${PREPARED:+-prepared}}
+[[ -z ${PREPARED:-} ]] || prepare_text() { :; }
+run_preparation

@@ -19,7 +19,7 @@ BPE_MERGES=300
 TEST_SETS=(test)
 SIZE=(--encoder-layers 1 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32
   --decoder-layers 1 --decoder-embed-dim 32 --decoder-ffn-embed-dim 32)
-ROPE+=("${SIZE[@]}")
+MODEL_ROPE+=("${SIZE[@]}")
 TRAIN+=(--max-update 12)
 SAVE=(--save-interval-updates 3 --keep-interval-updates 3 --no-epoch-checkpoints)
 AVERAGE=(--num-update-checkpoints 2)

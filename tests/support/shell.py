@@ -23,11 +23,15 @@ esac
 """
 
 
+# what fetches text asks nothing of torch: do not load it just to see that it is there
+LIGHT_PYTHON = """python() { [[ $* == *'import torch'* ]] || command python "$@"; }
+export -f python
+"""
 TOOLS = "awk basename cat cksum cp date dirname env find flock grep ls mkdir mv rm sed test"
 
 
 class Shell:
-    """Bash with base.sh of a copied project, a PATH of stubs, and a record of what they were called with."""
+    """Bash with env.sh of a copied project, a PATH of stubs, and a record of what they were called with."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,7 +59,7 @@ class Shell:
         return path
 
     def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run `script` after `source base.sh`, with nothing of the outer environment."""
+        """Run `script` after `source env.sh`, with nothing of the outer environment."""
         environment = {
             "PATH": str(self.bin),
             "HOME": str(self.folder),
@@ -64,7 +68,7 @@ class Shell:
             **variables,
         }
         return subprocess.run(
-            [shutil.which("bash") or "bash", "-c", f"set -euo pipefail; source scripts/lib/base.sh; {script}"],
+            [shutil.which("bash") or "bash", "-c", f"set -euo pipefail; source scripts/lib/env.sh; {script}"],
             cwd=self.project,
             env=environment,
             stdin=subprocess.DEVNULL,

@@ -1,0 +1,61 @@
+# Settings, checked before anything is done: sourced by recipe.sh.
+# shellcheck shell=bash
+
+# check_number NAME LEAST [MOST]: a setting is a whole number, as Python and fairseq read it.
+check_number() {
+  local value=${!1-} most=${3:-999999999}
+  [[ $value =~ ^(0|[1-9][0-9]{0,8})$ && $value -ge $2 && $value -le $most ]] ||
+    die "$1 must be a whole number from $2${3:+ to $3}, but is $(quoted "$value")"
+}
+
+check_flag() { # NAME
+  [[ ${!1-} == [01] ]] || die "$1 must be 0 or 1, but is $(quoted "${!1-}")"
+}
+
+check_dir() { # NAME
+  [[ -z ${!1:-} || (-d ${!1} && -r ${!1} && -x ${!1}) ]] || die "$1 must be a folder that can be read, but is $(quoted "${!1}")"
+}
+
+# check_path NAME PATH: one that fairseq takes whole. It splits at : and , and reads \ and $ in its own way.
+check_path() {
+  [[ $2 != *[:,\\\$[:cntrl:]]* ]] ||
+    die "$1 must be a path without : , \\ \$ and control characters, which fairseq does not take as they are, but is $(quoted "$2")"
+}
+
+# check_preparation: all settings of pipeline.sh; WORK becomes absolute, and is made if it is not there.
+check_preparation() {
+  local name set seen=" train valid "
+  for name in SOURCE_LANG TARGET_LANG; do
+    [[ ${!name} =~ ^[A-Za-z][A-Za-z0-9_-]*$ ]] || die "$name must be of letters, digits, _ and -, but is $(quoted "${!name}")"
+  done
+  [[ $SOURCE_LANG != "$TARGET_LANG" ]] || die "source and target language must differ, but are both $SOURCE_LANG"
+  for set in "${TEST_SETS[@]}"; do
+    [[ $set =~ ^[A-Za-z0-9_-]+$ && $seen != *" $set "* ]] ||
+      die "a test set's name must be of letters, digits, _ and -, each another one, not train or valid, but is $(quoted "$set")"
+    seen+="$set "
+  done
+  [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $(quoted "$BPE")"
+  check_number BPE_MERGES 1
+  check_number SHARDS 1 9999
+  check_number JOBS 1 4096
+  check_flag NORMALIZE
+  check_flag LOWERCASE
+  [[ -z ${DASH_SPLITS:-} ]] || check_flag DASH_SPLITS
+  [[ $WORK == /* ]] || WORK=$PWD/$WORK # or the printed command would hold in this folder only
+  check_path WORK "$WORK"
+  check_path "the folder of this clone" "$ROOT"
+  mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
+}
+
+# check_settings: all of a recipe's.
+check_settings() {
+  local name
+  check_number MAX_TOKENS 1
+  check_number BATCH_TOKENS 1
+  for name in MAX_EPOCH MAX_UPDATE; do
+    [[ -z ${!name:-} ]] || check_number "$name" 1
+  done
+  check_hardware
+  ((NODES == 1)) || [[ ${STAGES[*]} == train ]] || die "on several nodes run the stage train alone, the others on one node"
+  check_preparation
+}
