@@ -44,16 +44,16 @@ PY
   fi
 }
 
-# batch_options OPTIONS BATCH_TOKENS MAX_TOKENS: fill the array OPTIONS with those by which all GPUs together take BATCH_TOKENS an update and none
-# more than MAX_TOKENS at once.
+# batch_options OPTIONS BATCH_TOKENS MAX_TOKENS: fill the array OPTIONS with those by which all GPUs together take
+# BATCH_TOKENS an update and none more than MAX_TOKENS at once. No local of this function may be named as that array.
 batch_options() {
   local -n options_=$1
-  local batch=$2 most=$3 workers frequency tokens
+  local total=$2 most=$3 workers frequency tokens
   workers=$(((GPUS ? GPUS : 1) * NODES))
-  frequency=$(((batch + workers * most - 1) / (workers * most)))
-  tokens=$((batch / (workers * frequency)))
-  ((tokens > 0)) || die "a batch of $batch tokens cannot be shared by $workers GPUs"
-  log "a batch of $batch tokens: $workers x --max-tokens $tokens x --update-freq $frequency = $((workers * tokens * frequency))"
+  frequency=$(((total + workers * most - 1) / (workers * most)))
+  tokens=$((total / (workers * frequency)))
+  ((tokens > 0)) || die "a batch of $total tokens cannot be shared by $workers GPUs"
+  log "a batch of $total tokens: $workers x --max-tokens $tokens x --update-freq $frequency = $((workers * tokens * frequency))"
   # shellcheck disable=SC2034  # the caller reads it
   options_=(--max-tokens "$tokens" --update-freq "$frequency")
 }

@@ -76,6 +76,7 @@ def test_a_model_of_ones_own_is_one_more_array_in_the_conf(stubs: Stubs, tmp_pat
     assert mine[mine.index("--arch") : mine.index("--criterion")] == ["--arch", "mine", "--my-option", "two words"]
     assert mine[mine.index("--save-dir") + 1] == f"{work}/my_model"
     assert rope[rope.index("--arch") + 1] == "transformer_rope_tiny"
+    assert rope[rope.index("--max-tokens") :][:4] == ["--max-tokens", "4096", "--update-freq", "1"]
     (results,) = stubs.calls("fairseq_rope.tools.results")
     assert results[2:] == [str(work), "--models", "my_model", "rope"]
     assert f"--path {work}/my_model/averaged.pt" in done.stdout
