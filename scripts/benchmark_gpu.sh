@@ -18,8 +18,8 @@
 # Out:  $OUT/check.txt, $OUT/table.md, and $OUT/NAME.json for each line of scripts/conf/benchmark_gpu.env
 # Nothing is installed outside $WORK, and nothing of the GPU's settings is changed.
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 # shellcheck source=scripts/conf/benchmark_gpu.env
 source "$ROOT/scripts/conf/benchmark_gpu.env"
 

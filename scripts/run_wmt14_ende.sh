@@ -1,18 +1,16 @@
 #!/usr/bin/env bash
-# WMT14 English-German, the experiment of RoFormer (4.1.2): the rotary Transformer and, with the same settings, its
-# sinusoidal twin; public archives to a table of scores.
+# WMT14 English-German, the experiment of RoFormer (4.1.2): the rotary Transformer and, with the same settings, the
+# sinusoidal one; public archives to a table of scores.
 #
-# Usage: bash scripts/run_wmt14_ende.sh [--conf NAME] [--seeds 1,2,3] [STAGE...]
+# Usage: bash scripts/run_wmt14_ende.sh [OPTIONS]
 #
-#   STAGE    fetch, prepare, train, average, evaluate; all of them, in this order, when none is named
 #   --conf   wmt14_ende_base (the default) or wmt14_ende_big, of scripts/conf
-#   --seeds  train each model with each of these seeds; the table gives mean and deviation
 #
-# In:   the network; or WMT14_ARCHIVES, a folder with the archives; or WMT14_MIRROR, another server
-# Set:  MODELS="rope sinusoidal"  WORK (runs/NAME)  BPE=sentencepiece  DASH_SPLITS=0 (no -a)  SHARDS  JOBS  MAX_UPDATE
-#       MAX_TOKENS (4096) at once on a GPU; the batch stays the paper's 8 x 4,096, whatever the number of GPUs
-#       GPUS, PRECISION, NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT: found by themselves, see scripts/hardware.sh
-# Out:  $WORK/{rope,sinusoidal}/averaged.pt and the table of results. Run again, every stage continues.
+# In:   the network, or WMT14_ARCHIVES or WMT14_MIRROR: see data-prep/prepare_wmt14_ende.sh --help
+# Set:  DASH_SPLITS=0 (no -a)  MAX_UPDATE  MAX_TOKENS (4096) at once on a GPU; the batch stays the paper's 8 x 4,096,
+#       whatever the number of GPUs
+# Out:  $WORK/{rope,sinusoidal}/averaged.pt and the table of results. Run again, every stage continues. WORK is runs/NAME of
+#       --conf
 # Time: prepare about half an hour on two cores (extrapolated). Expected of base: compound-split BLEU of about 27.3 (sinusoids), 27.5 (rotary).
 #
 # Several nodes, the work folder on a disk that all see:
@@ -21,23 +19,9 @@
 #   or with SLURM:   srun --nodes 2 --ntasks-per-node 1 --gpus-per-node 8 bash scripts/run_wmt14_ende.sh train
 #   bash scripts/run_wmt14_ende.sh average evaluate
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-# shellcheck source=data-prep/fetch_wmt14.sh
-source "$ROOT/data-prep/fetch_wmt14.sh"
-# shellcheck source=data-prep/prepare.sh
-source "$ROOT/data-prep/prepare.sh"
-# shellcheck source=scripts/experiment.sh
-source "$ROOT/scripts/experiment.sh"
+# shellcheck source=scripts/lib/recipe.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/recipe.sh"
 
-CONF=wmt14_ende_base STAGES=()
-while (($#)); do
-  take_option "$@"
-  shift "$TAKEN"
-done
-source_conf "$CONF"
+parse_options wmt14_ende_base "$@"
 WORK=${WORK:-$ROOT/runs/$(basename "$CONF" .env)}
-check_options "${STAGES[@]}"
-same_archives
-setup_env
-run_stages fetch_wmt14 "${STAGES[@]}"
+run_recipe wmt14_ende

@@ -20,8 +20,8 @@
 #
 # Example: bash scripts/test.sh -- tests/modules -k cache
 set -euo pipefail
-# shellcheck source=scripts/lib.sh
-source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+# shellcheck source=scripts/lib/env.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 
 failed=()
 

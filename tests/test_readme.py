@@ -1,9 +1,7 @@
 """The README's tables say what the code does."""
 
-import os
 import re
 from argparse import ArgumentParser, Namespace
-from pathlib import Path
 
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 
@@ -18,10 +16,6 @@ def rows(heading: str) -> list[list[str]]:
     section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines[2:]]
-
-
-def executable(path: Path) -> bool:
-    return os.access(path, os.X_OK)
 
 
 def defaults(arch: str) -> Namespace:
@@ -57,8 +51,8 @@ def test_every_tool_and_recipe_is_in_the_tables():
         path.stem for path in ROOT.glob("fairseq_rope/tools/*.py") if 'if __name__ == "__main__"' in path.read_text()
     }
     assert {row[0] for row in rows("Tools")} == tools
-    programs = {
-        path.name for folder in ("scripts", "data-prep") for path in ROOT.glob(f"{folder}/*.sh") if executable(path)
-    }
-    recipes = programs - {"test.sh", "benchmark_gpu.sh"}
+    recipes = {path.name for path in ROOT.glob("scripts/*.sh")} - {"test.sh", "benchmark_gpu.sh"}
     assert {re.search(r"/(\S+\.sh)", row[0])[1] for row in rows("Recipes")} == recipes
+    preparations = {f"data-prep/{path.name}" for path in ROOT.glob("data-prep/*.sh")}
+    page = (ROOT / "docs" / "data-preparation.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(data-prep/\S+)` \|", page, re.MULTILINE)) == preparations

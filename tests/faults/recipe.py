@@ -20,13 +20,13 @@ LIMIT = 900  # seconds that a stage may take
 SETTINGS = """
 SIZE=(--encoder-layers 1 --encoder-embed-dim 192 --encoder-ffn-embed-dim 256 --encoder-attention-heads 4
   --decoder-layers 1 --decoder-embed-dim 192 --decoder-ffn-embed-dim 256 --decoder-attention-heads 4)
-ROPE+=("${SIZE[@]}")
+MODEL_ROPE+=("${SIZE[@]}")
 BATCH_TOKENS=1536
 JOBS=2
 """
 # a part of a stage -> the stage, and the recipe's first command of the part
 PARTS = {
-    "binarise": ("prepare", "binarise"),
+    "binarize": ("prepare", "binarize"),
     "score": ("evaluate", "step *score_log *"),
     "results": ("evaluate", "python -m fairseq_rope.tools.results *"),
 }
@@ -153,7 +153,7 @@ class Recipe:
         if status:
             raise RuntimeError(f"{stage} ended with status {status}: {(logs / 'stderr').read_text()[-2000:]}")
         commands = [line.split("\t", 1)[1] for line in (logs / "commands").read_text().splitlines()]
-        first = next((i for i, line in enumerate(commands, 1) if line.startswith("run_stages")), 0)
+        first = next((i for i, line in enumerate(commands, 1) if line.startswith("lock_work")), 0)
         changes = dict(enumerate((logs / "changes").read_text().splitlines(), 1))
         note(f"{name} undisturbed: {seconds:.1f} s, {len(commands) - first} commands, {len(changes)} changes of files")
         return Part(

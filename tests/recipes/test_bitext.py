@@ -16,7 +16,7 @@ CONF = """# Models that learn nothing in no time.
 # shellcheck shell=bash disable=SC2034
 source "$ROOT/scripts/conf/tiny.env"
 BPE_MERGES=200
-ROPE+=(--encoder-layers 1 --decoder-layers 1 --encoder-embed-dim 32 --decoder-embed-dim 32)
+MODEL_ROPE+=(--encoder-layers 1 --decoder-layers 1 --encoder-embed-dim 32 --decoder-embed-dim 32)
 BATCH_TOKENS=1024
 TRAIN+=(--max-update 10)
 SAVE=(--save-interval-updates 2 --keep-interval-updates 3 --no-epoch-checkpoints)

@@ -1,4 +1,4 @@
-"""scripts/env.sh: the choice of a Python, and the environment with its stamp."""
+"""scripts/lib/env.sh: the choice of a Python, and the environment with its stamp."""
 
 import re
 import shutil

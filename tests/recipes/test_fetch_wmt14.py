@@ -14,13 +14,9 @@ import pytest
 from tests.support import ROOT
 from tests.support.environment import environment
 from tests.support.mirror import LANGS, Pairs, make_archives, served
+from tests.support.shell import LIGHT_PYTHON
 
-FETCH = """set -euo pipefail
-source scripts/lib.sh
-source data-prep/fetch_wmt14.sh
-source_conf wmt14_ende_base
-fetch_wmt14
-"""
+FETCH = f"{LIGHT_PYTHON}bash data-prep/prepare_wmt14_ende.sh fetch"
 EUROPARL = "training-parallel-europarl-v7.tgz"
 
 

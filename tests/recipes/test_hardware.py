@@ -10,11 +10,10 @@ import pytest
 from tests.support import ROOT
 
 LAUNCH = """set -euo pipefail
-source scripts/lib.sh
-source scripts/experiment.sh
+source scripts/lib/recipe.sh
 find_hardware
-options=$(batch_options "$BATCH_TOKENS" "$MAX_TOKENS")
-launch_training data $options
+batch_options options "$BATCH_TOKENS" "$MAX_TOKENS"
+launch_training data "${options[@]}"
 """
 HARDWARE = {  # settings -> the launcher's arguments
     "the CPU": (

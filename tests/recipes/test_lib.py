@@ -1,4 +1,4 @@
-"""scripts/lib.sh: steps that are skipped, complete or absent, and where a script stops."""
+"""scripts/lib/base.sh: steps that are skipped, complete or absent, and where a script stops."""
 
 import re
 import shutil

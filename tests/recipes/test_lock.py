@@ -1,4 +1,4 @@
-"""scripts/lock.sh: one run at a time in a work folder, whatever became of the other one."""
+"""scripts/lib/lock.sh: one run at a time in a work folder, whatever became of the other one."""
 
 import fcntl
 import os

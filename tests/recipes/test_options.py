@@ -1,4 +1,4 @@
-"""scripts/options.sh: every option and setting is checked before a recipe does anything."""
+"""Options of the recipes: every option and setting is checked before a recipe does anything."""
 
 from pathlib import Path
 
@@ -47,9 +47,9 @@ BITEXT = {  # arguments, settings -> the error
     ),
     "segmentation": ([], {"BPE": "bpe"}, "BPE must be subword_nmt or sentencepiece, but is bpe"),
     "dashes": ([], {"DASH_SPLITS": "yes"}, "DASH_SPLITS must be 0 or 1, but is yes"),
-    "model": ([], {"MODELS": "rope alibi"}, "MODELS must be of rope and sinusoidal, but is rope\\ alibi"),
-    "models by glob": ([], {"MODELS": "*"}, "MODELS must be of rope and sinusoidal, but is \\*"),
-    "no model": ([], {"MODELS": " "}, "MODELS must be of rope and sinusoidal, but is \\ "),
+    "model": ([], {"MODELS": "rope alibi"}, "--models must be of rope sinusoidal, but is rope\\ alibi"),
+    "models by glob": ([], {"MODELS": "*"}, "--models must be of rope sinusoidal, but is \\*"),
+    "no model": ([], {"MODELS": " "}, "--models must be of rope sinusoidal, but is \\ "),
     "seed": (["--seeds", "1,x"], {}, "--seeds must be numbers with commas between, as 1,2,3, but is 1\\,x"),
     "a seed with a zero before": (
         ["--seeds", "01"],

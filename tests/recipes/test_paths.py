@@ -19,7 +19,7 @@ BPE_MERGES=300
 TEST_SETS=(test)
 SIZE=(--encoder-layers 1 --encoder-embed-dim 32 --encoder-ffn-embed-dim 32
   --decoder-layers 1 --decoder-embed-dim 32 --decoder-ffn-embed-dim 32)
-ROPE+=("${SIZE[@]}")
+MODEL_ROPE+=("${SIZE[@]}")
 TRAIN+=(--max-update 12)
 SAVE=(--save-interval-updates 3 --keep-interval-updates 3 --no-epoch-checkpoints)
 AVERAGE=(--num-update-checkpoints 2)
@@ -42,7 +42,7 @@ def test_the_quickstart_and_the_command_that_it_prints_run(clone: Path, tmp_path
     corpus = clone / "data-prep" / "fairseq_rope_data" / "grammar" / "__main__.py"
     corpus.write_text(re.sub(r"SIZES = \{.*\}", SIZES, corpus.read_text(encoding="utf-8")), encoding="utf-8")
     work = tmp_path / "ö wörk"
-    env = environment(work, PYTHONPATH=str(clone))
+    env = environment(work, PYTHONPATH=f"{clone}{os.pathsep}{clone / 'data-prep'}")
     command = ["bash", str(clone / "scripts" / "quickstart.sh")]
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]

@@ -16,6 +16,8 @@ import pytest
 
 from tests.support import ROOT
 from tests.support.environment import environment
+from tests.support.mirror import served
+from tests.support.shell import LIGHT_PYTHON
 from tests.support.trained import Trained
 
 PARTS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
@@ -83,9 +85,9 @@ def raw(data_dir: Path) -> Path:
 
 
 def fetch(work: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    script = "set -euo pipefail; source scripts/lib.sh; source data-prep/fetch_multi30k.sh; fetch_multi30k"
+    command = ["bash", "-c", f"{LIGHT_PYTHON}bash data-prep/prepare_multi30k.sh fetch"]
     env = environment(work, **settings)
-    return subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
 def test_multi30k_is_taken_from_a_server_or_a_folder_and_is_the_same(raw: Path, tmp_path: Path):
@@ -101,6 +103,16 @@ def test_multi30k_is_taken_from_a_server_or_a_folder_and_is_the_same(raw: Path, 
             expected = gzip.decompress((raw / f"{name}.{lang}.gz").read_bytes())
             assert (tmp_path / "server" / "raw" / f"{part}.{lang}").read_bytes() == expected
             assert (tmp_path / "folder" / "raw" / f"{part}.{lang}").read_bytes() == expected
+
+
+def test_an_interrupted_download_of_multi30k_goes_on(raw: Path, tmp_path: Path):
+    part = tmp_path / "download" / "train.en.gz.part"
+    part.parent.mkdir()
+    part.write_bytes((raw / "train.en.gz").read_bytes()[:5000])
+    with served(raw) as (address, requests):
+        done = fetch(tmp_path, MULTI30K_URL=address)
+    assert done.returncode == 0, done.stderr
+    assert requests[0] == "/train.en.gz bytes=5000-" and len(requests) == 6
 
 
 @pytest.mark.parametrize(
@@ -125,11 +137,3 @@ def test_without_network_the_error_says_what_to_do(tmp_path: Path):
     done = fetch(tmp_path, MULTI30K_URL="http://localhost:9")
     assert done.returncode != 0
     assert "cannot fetch http://localhost:9/train.en.gz" in done.stderr and "MULTI30K_DIR" in done.stderr
-
-
-@pytest.mark.parametrize("script", sorted(path.name for path in ROOT.glob("scripts/*.sh") if os.access(path, os.X_OK)))
-def test_help_prints_the_header(script: str):
-    done = subprocess.run(
-        ["bash", f"scripts/{script}", "--help"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0 and f"Usage: bash scripts/{script}" in done.stdout

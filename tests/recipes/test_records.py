@@ -1,4 +1,4 @@
-"""scripts/records.sh: a work folder is made from today's text and settings, or a run says so before it works."""
+"""scripts/lib/records.sh: a work folder is made from today's text and settings, or a run says so before it works."""
 
 import shlex
 import shutil
@@ -187,6 +187,18 @@ def test_other_versions_are_noted(stubs: Stubs, work: Path):
     record.write_text(record.read_text().replace("# sacremoses ", "# sacremoses 0."))
     done = stubs.run(work, *stubs.command())
     assert done.returncode == 0 and "data-bin was made with sacremoses 0.0." in done.stderr, done.stderr
+
+
+def test_records_and_settings_in_the_old_spelling_are_the_same(stubs: Stubs, work: Path):
+    for record in (*work.rglob("settings"), *work.rglob("*.settings")):
+        text = record.read_text().replace("NORMALIZE=", "NORMALISE=").replace("[binarize]", "[binarise]")
+        record.write_text(text.replace("--detokenized", "--detokenised"))
+    assert "NORMALISE=" in (work / "text" / "settings").read_text()
+    before = state(work)
+    done = stubs.run(work, *stubs.command())
+    assert done.returncode == 0 and state(work) == before, done.stderr
+    done = stubs.run(work, *stubs.command(conf="NORMALISE=1"))
+    assert done.returncode == 1 and '+NORMALIZE="1"' in done.stderr
 
 
 def as_version_0_1_0(work: Path) -> None:

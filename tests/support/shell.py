@@ -23,18 +23,23 @@ esac
 """
 
 
+# what fetches text asks nothing of torch: do not load it just to see that it is there
+LIGHT_PYTHON = """python() { [[ $* == *'import torch'* ]] || command python "$@"; }
+export -f python
+"""
 TOOLS = "awk basename cat cksum cp date dirname env find flock grep ls mkdir mv rm sed test"
 
 
 class Shell:
-    """Bash with lib.sh of a copied project, a PATH of stubs, and a record of what they were called with."""
+    """Bash with env.sh of a copied project, a PATH of stubs, and a record of what they were called with."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.project = folder / "a project"
-        (self.project / "scripts").mkdir(parents=True)
-        for name in ("lib.sh", "env.sh"):
-            shutil.copy(ROOT / "scripts" / name, self.project / "scripts")
+        library = self.project / "scripts" / "lib"
+        library.mkdir(parents=True)
+        for name in ("base.sh", "env.sh"):
+            shutil.copy(ROOT / "scripts" / "lib" / name, library)
         for name in ("pyproject.toml", "constraints.txt"):
             (self.project / name).write_text(name)
         self.bin, self.record = folder / "bin", folder / "record"
@@ -54,7 +59,7 @@ class Shell:
         return path
 
     def run(self, script: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run `script` after `source lib.sh`, with nothing of the outer environment."""
+        """Run `script` after `source env.sh`, with nothing of the outer environment."""
         environment = {
             "PATH": str(self.bin),
             "HOME": str(self.folder),
@@ -63,7 +68,7 @@ class Shell:
             **variables,
         }
         return subprocess.run(
-            [shutil.which("bash") or "bash", "-c", f"set -euo pipefail; source scripts/lib.sh; {script}"],
+            [shutil.which("bash") or "bash", "-c", f"set -euo pipefail; source scripts/lib/env.sh; {script}"],
             cwd=self.project,
             env=environment,
             stdin=subprocess.DEVNULL,

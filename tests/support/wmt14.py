@@ -13,8 +13,8 @@ source "$ROOT/scripts/conf/wmt14_ende_base.env"
 BPE_MERGES=300
 SIZE=(--encoder-layers 1 --encoder-embed-dim 32 --encoder-ffn-embed-dim 64 --encoder-attention-heads 2
   --decoder-layers 1 --decoder-embed-dim 32 --decoder-ffn-embed-dim 64 --decoder-attention-heads 2)
-ROPE+=("${SIZE[@]}")
-SINUSOIDAL+=("${SIZE[@]}")
+MODEL_ROPE+=("${SIZE[@]}")
+MODEL_SINUSOIDAL+=("${SIZE[@]}")
 BATCH_TOKENS=4096
 TRAIN+=(--max-update 8 --warmup-updates 4)
 SAVE=(--save-interval-updates 2 --keep-interval-updates 3 --no-epoch-checkpoints --validate-interval-updates 4)

@@ -3,22 +3,21 @@
 #
 # Before command FAULTS_AT, FAULTS_SIGNAL goes to the process group. FAULTS_SNAPSHOTS has lines of a pattern, a tab and a
 # folder: before the first command that fits, the work folder is copied there.
-unset BASH_ENV # of this shell alone, not of those that it starts
-faults_count=0
+# The recipe and the preparation that it calls are numbered together: one of them waits for the other.
 
 faults_watch() {
   ((BASH_SUBSHELL == 0)) || return 0
-  local pattern folder
+  local pattern folder recorded
   printf '%s\t%s\n' "$EPOCHREALTIME" "${BASH_COMMAND%%$'\n'*}" >>"$FAULTS_COMMANDS"
   while IFS=$'\t' read -r pattern folder; do
     # shellcheck disable=SC2053  # it is a pattern
     if [[ -n $pattern && $BASH_COMMAND == $pattern && ! -e $folder ]]; then cp -a -- "$WORK" "$folder"; fi
   done <<<"${FAULTS_SNAPSHOTS:-}"
-  faults_count=$((faults_count + 1))
-  if [[ ${FAULTS_KIND:-} == command ]] && ((faults_count == FAULTS_AT)); then kill -s "$FAULTS_SIGNAL" 0; fi
+  mapfile -t recorded <"$FAULTS_COMMANDS"
+  if [[ ${FAULTS_KIND:-} == command ]] && ((${#recorded[@]} == FAULTS_AT)); then kill -s "$FAULTS_SIGNAL" 0; fi
 }
 
-if [[ $0 == *run_wmt14_ende.sh ]]; then
+if [[ $0 == *_wmt14_ende.sh ]]; then
   set -o functrace
   trap faults_watch DEBUG
 fi

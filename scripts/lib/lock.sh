@@ -1,8 +1,9 @@
-# One run at a time in a work folder: `source` it after lib.sh.
+# One run at a time in a work folder: sourced by recipe.sh.
 # shellcheck shell=bash
 #
 # The kernel gives a lock back when its last holder has ended, however that ends. What a run starts holds it too: a
-# training whose shell was killed still writes, and keeps others out until it is through.
+# training whose shell was killed still writes, and keeps others out until it is through. So does the preparation that a
+# recipe calls: it takes no lock of its own.
 
 # lock_file FILE KIND FOLDER: take a lock of KIND, -x for one holder or -s for several, or die; kept until the end.
 lock_file() {
@@ -34,7 +35,7 @@ holder() {
   fi
 }
 
-# lock_work STAGE...: fetch and prepare have the work folder for themselves; the other stages only their models, so that
+# lock_work: fetch and prepare have the work folder for themselves; the other stages only their models, so that
 # another run may train another model beside this one.
 lock_work() {
   if ! command -v flock >/dev/null; then
@@ -42,10 +43,10 @@ lock_work() {
     return
   fi
   local kind=-s
-  [[ " $* " != *" fetch "* && " $* " != *" prepare "* ]] || kind=-x
+  ! has_stage fetch prepare || kind=-x
   lock_file "$WORK/lock" "$kind" "$WORK"
   WORK_LOCK=$LOCK
-  [[ " $* " != *" train "* && " $* " != *" average "* && " $* " != *" evaluate "* ]] || each_model lock_model
+  ! has_stage train average evaluate || each_model lock_model
 }
 
 lock_model() { # MODEL SEED DIR

@@ -1,23 +1,15 @@
-# Raw parallel text to binarised data, for every recipe: `source` it after scripts/lib.sh and a file of scripts/conf.
+# Raw parallel text to binarized data: sourced by recipe.sh.
 # shellcheck shell=bash
 #
 # In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text; or as $WORK/text/SET.tok.LANG, or in BPE as $WORK/text/SET.LANG
-# Out: $WORK/text/SET.tok.LANG                     normalised and tokenised
+# Out: $WORK/text/SET.tok.LANG                     normalized and tokenized
 #      $WORK/text/codes or sentencepiece.model     joint BPE of the training text
 #      $WORK/text/train.bpe.LANG, train.clean.json the training text in BPE before cleaning, and what that dropped
 #      $WORK/text/SET.LANG                         text in BPE
 #      $WORK/data-bin                              what fairseq-train and fairseq-generate read; data-bin/shardN more of it
 #      $WORK/manifest.json                         versions, settings, counts and checksums
-#      $WORK/text/settings, data-bin.settings      what these were made from: see scripts/records.sh
-# Settings: SOURCE_LANG, TARGET_LANG, NORMALISE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, TEST_SETS, SHARDS, JOBS.
-
-# shellcheck source=scripts/records.sh
-source "$ROOT/scripts/records.sh"
-
-# sets: the names of all parts of the corpus, a line each.
-sets() {
-  printf '%s\n' train valid "${TEST_SETS[@]}"
-}
+#      $WORK/text/settings, data-bin.settings      what these were made from: see records.sh
+# Settings: SOURCE_LANG, TARGET_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, TEST_SETS, SHARDS, JOBS.
 
 # same_lines FILE FILE...: parallel files are aligned line by line, or they are no corpus.
 same_lines() {
@@ -35,18 +27,17 @@ prepared_from() {
   printf '[given]\n'
   given_text "$@"
   printf '[prepare]\n'
-  values SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN
+  values SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN
 }
 
 text_record() {
-  # shellcheck disable=SC2046  # names without spaces
-  prepared_from $(sets)
+  prepared_from train valid "${TEST_SETS[@]}"
   values TEST_SETS
 }
 
 data_record() {
   text_record
-  printf '[binarise]\nSHARDS=%s\n' "$SHARDS"
+  printf '[binarize]\nSHARDS=%s\n' "$SHARDS"
 }
 
 # compare_prepared: the text and data that are there are made from these settings and this text, and undamaged.
@@ -62,20 +53,20 @@ check_corpus() { # SET PREFIX
   given_text "$1"
 }
 
-tokenise() { # SET LANG FILE
+tokenize() { # SET LANG FILE
   local options=(--lang "$2" --jobs "$JOBS")
   if [[ $BPE == sentencepiece ]]; then options+=(--tokenizer none); else options+=("${MOSES[@]}"); fi
-  # a reference stays as it is: scores on normalised ones are not those of other people
-  [[ $NORMALISE == 0 || ($2 == "$TARGET_LANG" && $1 != train && $1 != valid) ]] || options+=(--normalise)
+  # a reference stays as it is: scores on normalized ones are not those of other people
+  [[ $NORMALIZE == 0 || ($2 == "$TARGET_LANG" && $1 != train && $1 != valid) ]] || options+=(--normalize)
   [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
   python -m fairseq_rope_data.tokenize "${options[@]}" "$3"
 }
 
 learn_bpe() { # FILE...: merges of all files together
   if [[ $BPE == sentencepiece ]]; then
-    python -m fairseq_rope_data.sentencepiece_bpe learn --pieces "$BPE_MERGES" --model "$WORK/text/learnt.part" "$@"
-    cat -- "$WORK/text/learnt.part"
-    rm -- "$WORK/text/learnt.part"
+    python -m fairseq_rope_data.sentencepiece_bpe learn --pieces "$BPE_MERGES" --model "$WORK/text/learned.part" "$@"
+    cat -- "$WORK/text/learned.part"
+    rm -- "$WORK/text/learned.part"
   else
     RAYON_NUM_THREADS=$JOBS python -m fairseq_rope_data.learn_bpe --merges "$BPE_MERGES" "$@"
   fi
@@ -89,7 +80,7 @@ apply_bpe() { # MODEL FILE
   fi
 }
 
-text_of() { # SET: where its text begins, raw or tokenised
+text_of() { # SET: where its text begins, raw or tokenized
   if [[ -s $WORK/raw/$1.$SOURCE_LANG ]]; then printf '%s' "$WORK/raw/$1"; else printf '%s' "$WORK/text/$1.tok"; fi
 }
 
@@ -108,21 +99,21 @@ prepare_text() {
   local text=$WORK/text codes=codes set lang name given
   [[ $BPE != sentencepiece ]] || codes=sentencepiece.model
   # all of them, before hours are spent on the first
-  for set in $(sets); do
+  for set in train valid "${TEST_SETS[@]}"; do
     given=$text/$set.checked
     [[ ! -f $given || $(<"$given") == "$(given_text "$set")" ]] || rm -- "$given" # it was another text
     step "$given" check_corpus "$set" "$(text_of "$set")"
   done
   keep_record "$text/settings" "$(text_record)"
-  for set in $(sets); do
+  for set in train valid "${TEST_SETS[@]}"; do
     given=$(text_of "$set")
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
-      step "$text/$set.tok.$lang" tokenise "$set" "$lang" "$WORK/raw/$set.$lang"
+      step "$text/$set.tok.$lang" tokenize "$set" "$lang" "$WORK/raw/$set.$lang"
     done
     same_lines "$given."{"$SOURCE_LANG","$TARGET_LANG"} "$text/$set.tok."{"$SOURCE_LANG","$TARGET_LANG"}
   done
   step "$text/$codes" learn_bpe "$text/train.tok."{"$SOURCE_LANG","$TARGET_LANG"}
-  for set in $(sets); do
+  for set in train valid "${TEST_SETS[@]}"; do
     name=$set
     ((${#CLEAN[@]} == 0)) || [[ $set != train ]] || name=train.bpe
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
@@ -140,10 +131,10 @@ preprocess() {
     --thresholdsrc 0 --thresholdtgt 0 --padding-factor 8 --workers "$JOBS" "$@" >&2
 }
 
-# binarise: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
-binarise() {
+# binarize: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
+binarize() {
   local text=$WORK/text bin=$WORK/data-bin set tests=""
-  for set in $(sets); do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
+  for set in train valid "${TEST_SETS[@]}"; do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
   # a dictionary belongs to its text: with another it gives <unk> in silence
   keep_record "$WORK/data-bin.settings" "$(data_record)"
   [[ -d $bin ]] || rm -f -- "$WORK/manifest.json" # which is of what was there before
@@ -158,14 +149,14 @@ binarise() {
   else
     log "make $bin in $SHARDS shards"
     rm -rf -- "$bin.part"
-    binarise_shards "$bin.part" "${tests:1}"
+    binarize_shards "$bin.part" "${tests:1}"
     mv -- "$bin.part" "$bin"
   fi
   manifest
 }
 
-# binarise_shards OUT TESTS: line N of the training text goes to shard N modulo SHARDS, on both sides alike.
-binarise_shards() {
+# binarize_shards OUT TESTS: line N of the training text goes to shard N modulo SHARDS, on both sides alike.
+binarize_shards() {
   local out=$1 tests=$2 lang shard dictionary=$1/dict.$SOURCE_LANG.txt split=$1/split
   mkdir -p -- "$split"
   preprocess --trainpref "$WORK/text/train" --dict-only --destdir "$out"
@@ -184,7 +175,7 @@ binarise_shards() {
 manifest() {
   local name settings=()
   [[ ! -s $WORK/manifest.json ]] || return 0
-  for name in SOURCE_LANG TARGET_LANG NORMALISE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS; do
+  for name in SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS; do
     local -n value=$name
     settings+=("$name=${value[*]}")
   done

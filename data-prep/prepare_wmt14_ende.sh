@@ -1,19 +1,23 @@
-# The corpora of WMT14 English-German: `source` it after scripts/lib.sh.
-# shellcheck shell=bash
+#!/usr/bin/env bash
+# WMT14 English-German: public archives to binarized data. 4,520,620 pairs, newstest2013 and newstest2014.
 #
-# In:  the public archives, or WMT14_ARCHIVES, a folder that has them, or WMT14_MIRROR, another server with their paths
-#      WMT14_SUBSET=1  they are samples: line counts are not compared with those of the full corpora
-# Out: $WORK/raw/{train,valid,test}.{en,de}: 4,520,620 pairs, newstest2013, newstest2014
+# Usage: bash data-prep/prepare_wmt14_ende.sh [OPTIONS]
+#
+# In:   the network; or WMT14_ARCHIVES, a folder with the archives; or WMT14_MIRROR, another server with their paths.
+#       No checksums are published: those of the first use are recorded in $WORK/archives.sha256 and compared from then on
+#       WMT14_SUBSET=1  they are samples: line counts are not compared with those of the full corpora
+# Set:  BPE=sentencepiece  DASH_SPLITS=0 (no -a)
+# Out:  $WORK/raw, text, data-bin and manifest.json; WORK is runs/NAME of --conf
+# Time: about half an hour on two cores (extrapolated).
 # News Commentary is v9; v12, which some recipes take, is of WMT17.
+set -euo pipefail
+# shellcheck source=scripts/lib/recipe.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib/recipe.sh"
 
-# shellcheck source=data-prep/download.sh
-source "$ROOT/data-prep/download.sh"
-
-fetch_wmt14() {
+fetch_text() {
   local lang
-  require_tools curl
   if [[ ! -s $WORK/raw/train.de && ${WMT14_SUBSET:-0} == 0 ]]; then
-    # 2 GiB of archives, 3 of raw text, 10 of its stages, 2 binarised
+    # 2 GiB of archives, 3 of raw text, 10 of its stages, 2 binarized
     require_space "$WORK" 17 "preparing WMT14"
   fi
   take_corpus 1920209 wmt13/training-parallel-europarl-v7.tgz training/europarl-v7.de-en
@@ -26,9 +30,12 @@ fetch_wmt14() {
   take_set test 3003 wmt14/test-full.tgz test-full/newstest2014 test-full/newstest2014-deen
 }
 
-# same_archives: those of WMT14_ARCHIVES are those that the work folder's text was taken from.
-same_archives() {
+# check_given: the archives of WMT14_ARCHIVES are those that the work folder's text was taken from.
+check_given() {
   local file expected actual
+  check_dir WMT14_ARCHIVES
+  [[ -z ${WMT14_SUBSET:-} ]] || check_flag WMT14_SUBSET
+  ! part_of_a_run || return 0 # the recipe has asked already
   [[ -n ${WMT14_ARCHIVES:-} && -s $WORK/archives.sha256 && -d $WORK/raw ]] || return 0
   for file in "$WMT14_ARCHIVES"/*.tgz; do
     expected=$(awk -v name="${file##*/}" '$2 == name { print $1 }' "$WORK/archives.sha256")
@@ -75,3 +82,8 @@ known_lines() { # FILE LINES ARCHIVE
   [[ ${WMT14_SUBSET:-0} == 1 || $lines == "$2" ]] ||
     die "$1 has $lines lines, but must have $2: $3 does not hold the full corpus (WMT14_SUBSET=1 takes it all the same)"
 }
+
+STAGES=(fetch prepare)
+parse_options wmt14_ende_base "$@"
+WORK=${WORK:-$ROOT/runs/$(basename "$CONF" .env)}
+run_preparation

@@ -1,7 +1,8 @@
-# Shared by every recipe: `source` it. Messages, steps that can be run again, and the Python environment.
+# Shared by all scripts, sourced by env.sh: messages, help, and steps that can be run again.
 # shellcheck shell=bash
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck disable=SC2034  # used by all others
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # log WORDS...: a line with the time, on stderr.
 log() {
@@ -27,10 +28,8 @@ usage_from_header() {
   awk 'NR == 1 && /^#!/ { next } !/^#/ { exit } { sub(/^# ?/, ""); print }' "${1:-$0}"
 }
 
-# no_arguments ARGUMENT...: for a script that has none but --help.
-no_arguments() {
-  if [[ ${1:-} == --help || ${1:-} == -h ]]; then usage_from_header && exit; fi
-  (($# == 0)) || die "there are no arguments, but got: $*; settings are variables, see --help"
+quoted() { # WORD: as a shell reads it
+  printf '%q' "$1"
 }
 
 # step OUT CMD...: skip when OUT is complete, else write CMD's stdout under another name and rename it.
@@ -50,19 +49,7 @@ step() {
   log "made $out in $((SECONDS - start)) s"
 }
 
-# source_conf NAME: settings, of scripts/conf/NAME.env or of a file with a path of its own.
-source_conf() {
-  local file=$1
-  [[ $file == */* ]] || file=$ROOT/scripts/conf/$file.env
-  [[ -f $file ]] || die "--conf $1: there is no $file; scripts/conf has $(cd "$ROOT/scripts/conf" && printf '%s ' *.env)"
-  # shellcheck source=scripts/conf/tiny.env
-  source "$file"
-}
-
 # plain FILE: print FILE, or FILE.gz unpacked.
 plain() {
   if [[ -f $1 ]]; then cat -- "$1"; else python -m fairseq_rope_data.gunzip "$1.gz"; fi
 }
-
-# shellcheck source=scripts/env.sh
-source "$ROOT/scripts/env.sh"

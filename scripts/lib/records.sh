@@ -1,4 +1,4 @@
-# What every product of a work folder was made from: `source` it after lib.sh.
+# What every product of a work folder was made from: sourced by recipe.sh.
 # shellcheck shell=bash
 #
 # A record stands beside its product: size and SHA-256 of the text that was given, then the settings of each stage up to the
@@ -17,7 +17,7 @@ VERSIONS=""
 read_given() {
   local set lang name key names=() files=() facts i
   VERSIONS=$(python -m fairseq_rope_data.fingerprint --versions)
-  for set in $(sets); do
+  for set in train valid "${TEST_SETS[@]}"; do
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
       key=$set.$lang
       [[ -z ${GIVEN[$key]:-} ]] || continue
@@ -98,10 +98,15 @@ option_lines() {
   [[ -z $line ]] || printf '%s\n' "$line"
 }
 
+# recorded RECORD: what it says, less versions, in today's spelling.
+recorded() {
+  [[ ! -s $1 ]] || sed -E '/^# /d; s/\bNORMALISE=/NORMALIZE=/; s/^\[binarise\]$/[binarize]/; s/^--detokenised$/--detokenized/' "$1"
+}
+
 # compare_record PRODUCT RECORD TEXT: note a PRODUCT, which is there, when its RECORD is not TEXT; show the first difference.
 compare_record() {
-  local product=$1 record=$2 text=$3 there="" older
-  [[ ! -s $record ]] || there=$(grep -v '^# ' -- "$record")
+  local product=$1 record=$2 text=$3 there older
+  there=$(recorded "$record")
   if [[ $there != "[given]"* ]]; then
     # of version 0.1.0: the same words without the given text, or none at all
     [[ $there != SHARDS=* ]] || there=${there%% *}
@@ -140,7 +145,7 @@ refuse_changed() {
 
 # keep_record RECORD TEXT: before its product is made.
 keep_record() {
-  [[ -s $1 && $(grep -v '^# ' -- "$1") == "$2" ]] || write_record "$1" "$2"$'\n'"# ${VERSIONS//$'\n'/$'\n'# }"
+  [[ -s $1 && $(recorded "$1") == "$2" ]] || write_record "$1" "$2"$'\n'"# ${VERSIONS//$'\n'/$'\n'# }"
 }
 
 write_record() { # RECORD TEXT

@@ -1,4 +1,4 @@
-# Which GPUs, nodes and number type a training uses, and how it is launched: `source` it after lib.sh.
+# Which GPUs, nodes and number type a training uses, and how it is launched: sourced by recipe.sh.
 # shellcheck shell=bash
 #
 # Set:  GPUS       GPUs of this node (all that torch sees; 0 trains on the CPU)
@@ -44,16 +44,18 @@ PY
   fi
 }
 
-# batch_options BATCH_TOKENS MAX_TOKENS: the options with which all GPUs together take BATCH_TOKENS an update and none
-# more than MAX_TOKENS at once.
+# batch_options OPTIONS BATCH_TOKENS MAX_TOKENS: fill the array OPTIONS with those by which all GPUs together take
+# BATCH_TOKENS an update and none more than MAX_TOKENS at once. No local of this function may be named as that array.
 batch_options() {
-  local batch=$1 most=$2 workers frequency tokens
+  local -n options_=$1
+  local total=$2 most=$3 workers frequency tokens
   workers=$(((GPUS ? GPUS : 1) * NODES))
-  frequency=$(((batch + workers * most - 1) / (workers * most)))
-  tokens=$((batch / (workers * frequency)))
-  ((tokens > 0)) || die "a batch of $batch tokens cannot be shared by $workers GPUs"
-  log "a batch of $batch tokens: $workers x --max-tokens $tokens x --update-freq $frequency = $((workers * tokens * frequency))"
-  printf '%s\n' --max-tokens "$tokens" --update-freq "$frequency"
+  frequency=$(((total + workers * most - 1) / (workers * most)))
+  tokens=$((total / (workers * frequency)))
+  ((tokens > 0)) || die "a batch of $total tokens cannot be shared by $workers GPUs"
+  log "a batch of $total tokens: $workers x --max-tokens $tokens x --update-freq $frequency = $((workers * tokens * frequency))"
+  # shellcheck disable=SC2034  # the caller reads it
+  options_=(--max-tokens "$tokens" --update-freq "$frequency")
 }
 
 # launch_training OPTION...: fairseq-train on all GPUs of all nodes.

@@ -1,5 +1,8 @@
-# The Python environment of all scripts: found, made, completed. Sourced by lib.sh, whose functions it uses.
+# The Python environment of all scripts: found, made, completed. `source` it; recipes source recipe.sh, which does.
 # shellcheck shell=bash
+
+# shellcheck source=scripts/lib/base.sh
+source "$(dirname "${BASH_SOURCE[0]}")/base.sh"
 
 # python_fits EXE [VERSION]: EXE is a Python 3.10 to 3.13 (or just VERSION) that can make environments and build extensions.
 python_fits() {

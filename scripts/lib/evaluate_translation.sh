@@ -1,0 +1,92 @@
+# Translate and score the test sets with the models of an experiment: sourced by recipe.sh.
+# shellcheck shell=bash
+#
+# In:  $WORK/MODEL/averaged.pt, $WORK/data-bin, $WORK/raw
+# Out: $WORK/MODEL/{generate-SET.log,hyp-SET.LANG,score-SET.json}
+# Settings: GENERATE, TEST_SETS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
+
+generate_record() { # MODEL SEED SET
+  average_record "$1" "$2"
+  printf '[generate]\n'
+  given_text "$3"
+  option_lines "${GENERATE[@]}"
+}
+
+score_record() { # MODEL SEED SET
+  local options
+  generate_record "$@"
+  score_options options
+  printf '[score]\n'
+  option_lines "${options[@]}"
+}
+
+# evaluate_model MODEL SEED DIR: translate and score every test set.
+evaluate_model() {
+  local dir=$3 index set subset
+  [[ -s $dir/averaged.pt ]] || die "$dir/averaged.pt is missing: run the stage average first"
+  for index in "${!TEST_SETS[@]}"; do
+    set=${TEST_SETS[index]}
+    subset=test$index # fairseq's names: test, test1, test2 ...
+    keep_record "$dir/generate-$set.log.settings" "$(generate_record "$1" "$2" "$set")"
+    step "$dir/generate-$set.log" generate "$dir/averaged.pt" "${subset/%test0/test}"
+    keep_record "$dir/score-$set.json.settings" "$(score_record "$1" "$2" "$set")"
+    step "$dir/score-$set.json" score_log "$dir/generate-$set.log" "$WORK/raw/$set.$TARGET_LANG" "$dir/hyp-$set.$TARGET_LANG"
+  done
+}
+
+generate() { # CHECKPOINT SUBSET
+  # a multiple of 1: with its default of 8, fairseq's main branch leaves out the sentences that do not fill one
+  fairseq-generate "$WORK/data-bin" --user-dir "$ROOT/fairseq_rope" --path "$1" --remove-bpe "$BPE" \
+    --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --gen-subset "$2" --required-batch-size-multiple 1 "${GENERATE[@]}"
+}
+
+# score_options OPTIONS: fill the array OPTIONS with the scorer's, less the files.
+score_options() {
+  local -n options_=$1
+  # a model that has learned little translates nothing now and then: the results say so
+  options_=(--target-lang "$TARGET_LANG" --allow empty)
+  [[ $LOWERCASE == 0 ]] || options_+=(--lowercase)
+  # sentencepiece gives raw text, not Moses' tokens
+  [[ $BPE != sentencepiece ]] || options_+=(--detokenized)
+}
+
+score_log() { # LOG REFERENCE HYPOTHESES
+  local options
+  score_options options
+  [[ ! -f $2 ]] || options+=(--ref-raw "$2")
+  python -m fairseq_rope.tools.score --log "$1" --save-hyps "$3" --json "${options[@]}"
+}
+
+# show_results: the table. Several models are its columns; one alone stands beside what else the work folder has.
+show_results() {
+  local columns=()
+  # shellcheck disable=SC2206  # names without spaces
+  [[ $MODELS != *" "* ]] || columns=(--models $MODELS)
+  python -m fairseq_rope.tools.results "$WORK" "${columns[@]}"
+}
+
+# how_to_translate [REMARK]: tell people what to copy; the environment is named where it is the recipe's own.
+how_to_translate() {
+  local command
+  translator_command command
+  printf '\nTranslate your own text, a sentence a line%s:\n\n' "${1:-}"
+  [[ -z ${VIRTUAL_ENV:-} ]] || printf '  source %q\n' "$VIRTUAL_ENV/bin/activate"
+  printf '  %s<mine.%s >mine.%s\n\n' "$(printf '%q ' "${command[@]}")" "$SOURCE_LANG" "$TARGET_LANG"
+}
+
+# translator_command COMMAND: fill the array COMMAND with the words that translate raw text with the first model.
+translator_command() {
+  local -n command_=$1
+  local dir
+  dir=$(model_dir)
+  command_=(python -m fairseq_rope.tools.translate "$WORK/data-bin" --path "$dir/averaged.pt"
+    --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG")
+  if [[ $BPE == sentencepiece ]]; then
+    command_+=(--bpe sentencepiece --sentencepiece-model "$WORK/text/sentencepiece.model")
+  else
+    command_+=(--tokenizer moses "${MOSES[@]}" --bpe subword_nmt --bpe-codes "$WORK/text/codes")
+  fi
+  [[ $NORMALIZE == 0 ]] || command_+=(--normalize)
+  [[ $LOWERCASE == 0 ]] || command_+=(--lowercase)
+  command_+=("${GENERATE[@]}")
+}

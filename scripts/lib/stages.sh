@@ -1,0 +1,101 @@
+# The stages of a recipe in their order, after a look at what is there: sourced by recipe.sh.
+# shellcheck shell=bash
+#
+# A recipe calls run_recipe CORPUS. It checks everything, takes the locks and calls data-prep/prepare_CORPUS.sh as a
+# process, which compares all records with what is given and fetches and prepares text; then it trains, averages and
+# evaluates. The preparation calls run_preparation, and works alone as well. It defines
+#
+#   fetch_text   what is given or fetched becomes raw text in $WORK
+#   check_given  what is given is all there; what is to be copied goes into OFFERED (see records.sh)
+
+check_given() { :; }
+
+# part_of_a_run: a recipe has called this script, and has done what comes before the stages.
+part_of_a_run() {
+  [[ ${RECIPE_PROCESS:-} == "$PPID" ]]
+}
+
+# run_preparation: the stages fetch and prepare, those of them that are named; before, what there is for all named stages
+# is compared.
+run_preparation() {
+  check_preparation
+  check_given
+  ((CHECK == 0)) || exit 0
+  if ! part_of_a_run; then
+    setup_env "" data
+    lock_work
+  fi
+  # what is offered is taken before it is prepared
+  ! has_stage prepare || ((${#OFFERED[@]} == 0)) || STAGES+=(fetch)
+  compare_all
+  if has_stage fetch; then
+    forget_changed
+    fetch_text
+    compare_all # text that was not there yet
+  fi
+  if has_stage prepare; then
+    prepare_text
+    binarize
+  fi
+}
+
+# run_recipe CORPUS [EXTRAS]: all stages that are named; EXTRAS are of the Python environment.
+run_recipe() {
+  local prepare=(bash "$ROOT/data-prep/prepare_$1.sh" --conf "$CONF" --models "$MODELS" --seeds "$SEEDS") stage
+  prepare+=("${FILES[@]}" "${STAGES[@]}")
+  check_settings
+  export WORK
+  "${prepare[@]}" --check || exit
+  ((CHECK == 0)) || exit 0
+  setup_env "" "data${2:+,$2}"
+  if ((NODE_RANK == 0)); then
+    lock_work
+    RECIPE_PROCESS=$$ "${prepare[@]}" || exit
+    ! has_stage train average evaluate || read_given
+  fi
+  for stage in train average evaluate; do
+    has_stage "$stage" || continue
+    share_work
+    each_model "${stage}_model"
+  done
+  ! has_stage evaluate || show_results
+}
+
+# last_stage: the last one that is named, in their order.
+last_stage() {
+  local stage last=""
+  for stage in "${ALL_STAGES[@]}"; do
+    ! has_stage "$stage" || last=$stage
+  done
+  printf '%s' "$last"
+}
+
+# compare_all: what is there and what is given, as far as the stages go.
+compare_all() {
+  read_given
+  compare_prepared
+  ! has_stage train average evaluate || compare_models "$(last_stage)"
+  refuse_changed
+}
+
+# compare_models LAST: what there is of all models of this folder, up to the stage LAST, is made from these settings and
+# this text: they end in one table.
+compare_models() {
+  local dir set model seed known
+  conf_models known
+  for dir in "$WORK"/*; do
+    [[ ${dir##*/} =~ ^([a-z0-9_]+)(-seed([0-9]+))?$ && -d $dir ]] || continue
+    model=${BASH_REMATCH[1]} seed=${BASH_REMATCH[3]:-1}
+    [[ " ${known[*]} " == *" $model "* ]] || continue
+    ! has_checkpoint "$dir" || compare_record "$dir" "$dir/settings" "$(train_record "$model" "$seed")"
+    [[ $1 != train ]] || continue
+    [[ ! -s $dir/averaged.pt ]] || compare_record "$dir/averaged.pt" "$dir/averaged.pt.settings" "$(average_record "$model" "$seed")"
+    [[ $1 != average ]] || continue
+    for set in "${TEST_SETS[@]}"; do
+      [[ ! -s $dir/generate-$set.log ]] ||
+        compare_record "$dir/generate-$set.log" "$dir/generate-$set.log.settings" "$(generate_record "$model" "$seed" "$set")"
+      [[ ! -s $dir/score-$set.json ]] ||
+        compare_record "$dir/score-$set.json" "$dir/score-$set.json.settings" "$(score_record "$model" "$seed" "$set")"
+    done
+  done
+}

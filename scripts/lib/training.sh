@@ -1,0 +1,91 @@
+# Train and average the models of an experiment: sourced by recipe.sh.
+# shellcheck shell=bash
+#
+# In:  $WORK/data-bin
+# Out: $WORK/MODEL/{train.log,checkpoint*.pt,averaged.pt}
+# Settings: MODEL_NAME, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, SOURCE_LANG, TARGET_LANG, SHARDS.
+# Beside each product stands what it was made from: $WORK/MODEL/{settings,averaged.pt.settings,...}, see records.sh.
+
+# fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
+export PYTHONWARNINGS=${PYTHONWARNINGS:-ignore::FutureWarning,ignore::UserWarning,ignore::DeprecationWarning}
+
+# on a CPU compiled products of 1,024 shapes would be kept: see fairseq_rope/compat/product_caches.py
+export ONEDNN_PRIMITIVE_CACHE_CAPACITY=${ONEDNN_PRIMITIVE_CACHE_CAPACITY:-64} LRU_CACHE_CAPACITY=${LRU_CACHE_CAPACITY:-64}
+
+# on a busy machine threads that wait long for each other get nothing done: see fairseq_rope/compat/openmp.py
+[[ -n ${OMP_WAIT_POLICY:-}${GOMP_SPINCOUNT:-} ]] || export GOMP_SPINCOUNT=10000
+
+# train_options OPTIONS MODEL SEED: fill the array OPTIONS with fairseq-train's, less those of place and hardware.
+train_options() {
+  local -n options_=$1 architecture=MODEL_${2^^}
+  # shellcheck disable=SC2034  # the caller reads it
+  options_=("${architecture[@]}" "${TRAIN[@]}" --seed "$3" "${SAVE[@]}")
+}
+
+train_record() { # MODEL SEED
+  local options
+  prepared_from train valid
+  printf '[binarize]\nSHARDS=%s\n[train]\n' "$SHARDS"
+  train_options options "$1" "$2"
+  option_lines "${options[@]}"
+  printf 'BATCH_TOKENS=%s\n' "$BATCH_TOKENS"
+}
+
+# train_model MODEL SEED DIR: train, or go on after the last checkpoint that is whole.
+train_model() {
+  local dir=$3 batch options
+  train_options options "$1" "$2"
+  if [[ -f $dir/trained ]]; then
+    log "have $dir/trained"
+    return
+  fi
+  [[ -d $WORK/data-bin ]] || die "$WORK/data-bin is missing: run the stage prepare first"
+  find_hardware
+  batch_options batch "$BATCH_TOKENS" "$MAX_TOKENS"
+  if ((NODE_RANK == 0)); then
+    mkdir -p -- "$dir"
+    # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
+    python -m fairseq_rope.tools.repair "$dir" >&2
+    begin_training "$dir" "$(train_record "$1" "$2")"
+    log "train $dir: ${options[*]}"
+    options+=(--log-file "$dir/train.log" --tensorboard-logdir "$dir/tensorboard")
+  fi
+  launch_training "$(training_data)" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
+    --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" "${batch[@]}" "${options[@]}" >&2
+  ((NODE_RANK > 0)) || : >"$dir/trained"
+}
+
+# begin_training DIR RECORD: a training that ended before its first checkpoint leaves no log to a training of other settings.
+begin_training() {
+  if ! has_checkpoint "$1" && [[ -s $1/settings && $(grep -v '^# ' -- "$1/settings") != "$2" ]]; then
+    rm -rf -- "$1/train.log" "$1/tensorboard"
+  fi
+  keep_record "$1/settings" "$2"
+}
+
+has_checkpoint() { # DIR
+  [[ -f $1/trained || -n $(find "$1" -maxdepth 1 -name 'checkpoint*' -print -quit) ]]
+}
+
+# training_data: the folders of all shards, as fairseq wants them.
+training_data() {
+  local shard
+  printf '%s' "$WORK/data-bin"
+  for ((shard = 1; shard < SHARDS; shard++)); do printf ':%s' "$WORK/data-bin/shard$shard"; done
+}
+
+average_record() { # MODEL SEED
+  train_record "$1" "$2"
+  printf '[average]\n'
+  option_lines "${AVERAGE[@]}"
+}
+
+average_model() { # MODEL SEED DIR
+  if [[ -s $3/averaged.pt ]]; then
+    log "have $3/averaged.pt"
+    return
+  fi
+  [[ -f $3/trained ]] || die "$3 is not trained: run the stage train first"
+  keep_record "$3/averaged.pt.settings" "$(average_record "$1" "$2")"
+  python -m fairseq_rope.tools.average --inputs "$3" "${AVERAGE[@]}" --output "$3/averaged.pt" >&2
+}
