@@ -152,7 +152,7 @@ complete_env() {
 # FAIRSEQ_ROPE_ENV=none keeps the current `python`. TORCH_INDEX_URL is where torch alone comes from: on a
 # machine without a GPU https://download.pytorch.org/whl/cpu saves several GB.
 setup_env() {
-  local dir=${1:-${FAIRSEQ_ROPE_ENV:-$ROOT/.venv}} extras=${2-data} version=${3:-} python
+  local dir=${1:-${FAIRSEQ_ROPE_ENV:-$ROOT/.venv}} extras=${2:-data} version=${3:-} python
   if [[ $dir == none ]]; then
     python -c 'import torch, fairseq, fairseq_rope' || die "FAIRSEQ_ROPE_ENV=none needs a \`python\` with fairseq_rope installed"
     return

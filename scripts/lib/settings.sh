@@ -47,6 +47,25 @@ check_preparation() {
   mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
 }
 
+# option_value OPTION WORD...: the value that the last of these options has, or nothing.
+option_value() {
+  local option=$1 value=""
+  while (($# > 1)); do
+    shift
+    [[ $1 != "$option" ]] || value=${2:-}
+  done
+  printf '%s' "$value"
+}
+
+# check_epochs: a training leaves as many checkpoints as are averaged.
+check_epochs() {
+  local averaged epochs
+  averaged=$(option_value --num-epoch-checkpoints "${AVERAGE[@]}")
+  epochs=$(option_value --max-epoch "${TRAIN[@]}")
+  [[ -z $averaged || ${epochs:-0} == 0 || $epochs -ge $averaged ]] ||
+    die "--max-epoch (MAX_EPOCH) must be at least $averaged, for so many checkpoints are averaged (AVERAGE), but is $epochs"
+}
+
 # check_settings: all of a recipe's.
 check_settings() {
   local name
@@ -55,6 +74,7 @@ check_settings() {
   for name in MAX_EPOCH MAX_UPDATE; do
     [[ -z ${!name:-} ]] || check_number "$name" 1
   done
+  check_epochs
   check_hardware
   ((NODES == 1)) || [[ ${STAGES[*]} == train ]] || die "on several nodes run the stage train alone, the others on one node"
   check_preparation

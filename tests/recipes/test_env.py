@@ -150,7 +150,7 @@ def test_an_environment_is_completed_when_what_it_depends_on_changes(shell: Shel
 
 def test_extras_are_added_once_and_stay(shell: Shell) -> None:
     shell.stub("python3")
-    table = {"plot": True, "dev,plot": True, "dev": False, "": False, "other": True, "plot,other": False}
+    table = {"plot": True, "dev,plot": True, "dev": False, "data": True, "other": True, "plot,other": False}
     for extras, installs in table.items():
         assert shell.run(f"setup_env '' '{extras}'").returncode == 0, extras
         calls = shell.calls("--editable")
@@ -160,8 +160,10 @@ def test_extras_are_added_once_and_stay(shell: Shell) -> None:
 
 def test_what_prepares_text_is_installed_unless_other_extras_are_named(shell: Shell) -> None:
     shell.stub("python3")
-    assert shell.run("setup_env").returncode == 0
+    assert shell.run("setup_env '' ''").returncode == 0
     assert shell.calls("--editable")[0].endswith("--editable .[data]")
+    assert shell.run("setup_env").returncode == 0
+    assert not shell.calls("--editable")
 
 
 @pytest.mark.parametrize("where", ["venv", "wheel", " torch", "fairseq-fixed", "--editable"])

@@ -24,6 +24,11 @@ BITEXT = {  # arguments, settings -> the error
     "an octal number": ([], {"SHARDS": "08"}, "SHARDS must be a whole number from 1 to 9999, but is 08"),
     "jobs": ([], {"JOBS": "-1"}, "JOBS must be a whole number from 1 to 4096, but is -1"),
     "epochs": ([], {"MAX_EPOCH": "4.5"}, "MAX_EPOCH must be a whole number from 1, but is 4.5"),
+    "fewer epochs than are averaged": (
+        [],
+        {"MAX_EPOCH": "9"},
+        "--max-epoch (MAX_EPOCH) must be at least 10, for so many checkpoints are averaged (AVERAGE), but is 9",
+    ),
     "updates": ([], {"MAX_UPDATE": "1e5"}, "MAX_UPDATE must be a whole number from 1, but is 1e5"),
     "tokens": ([], {"MAX_TOKENS": "0"}, "MAX_TOKENS must be a whole number from 1, but is 0"),
     "a number too long": (
