@@ -38,7 +38,8 @@ def _parser(description: str | None) -> argparse.ArgumentParser:
     lengths = [64, 256, 1024, 4096, 8192]
     add("--lengths", nargs="+", type=count, default=lengths, metavar="N", help="tokens in a sentence")
     add("--batches", nargs="+", choices=BATCHES, default=list(BATCHES), help="batches of translation (all)")
-    add("--tricks", nargs="+", choices=TRICKS, default=list(TRICKS), help="which are switched off, each alone (all)")
+    names = f"switched off, each alone: {', '.join(TRICKS)} (all)"
+    add("--tricks", nargs="+", choices=TRICKS, default=list(TRICKS), metavar="TRICK", help=names)
     add("--sentences", type=count, default=100, metavar="N", help="sentences of the test set to translate (100)")
     add("--steps", type=count, metavar="N", help="tokens of a translation (30 without checkpoints, else as trained)")
     add("--updates", type=count, metavar="N", help="training steps in a repetition (5; on a GPU 20)")
