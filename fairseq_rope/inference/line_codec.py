@@ -53,7 +53,7 @@ class LineCodec:
         words, end = tokens[:-1], tokens[-1:]
         if len(words) == 0:
             return Encoded(None, notes)
-        notes += self._replace_marks(words)
+        notes += self._replace_special_tokens(words)
         if bool((words == self.task.source_dictionary.unk()).all()):
             notes.append(f"all its tokens are unknown to the dictionary: {len(words):,}")
         if len(tokens) > max_tokens:
@@ -61,19 +61,19 @@ class LineCodec:
             tokens = torch.cat([words[: max_tokens - 1], end])
         return Encoded(tokens, notes)
 
-    def decode(self, tokens: list[int], marks: set[int]) -> str:
-        """Turn target tokens into one line of text; `marks` are the tokens that aren't words."""
+    def decode(self, tokens: list[int], special_ids: set[int]) -> str:
+        """Turn target tokens into one line of text; `special_ids` are no words and left out."""
         dictionary = self.task.target_dictionary
-        text = dictionary.string(tokens, self.post_process, extra_symbols_to_ignore=marks)
+        text = dictionary.string(tokens, self.post_process, extra_symbols_to_ignore=special_ids)
         text = text if self.bpe is None else self.bpe.decode(text)
         return one_line(text if self.tokenizer is None else self.tokenizer.decode(text))
 
-    def _replace_marks(self, words: Tensor) -> list[str]:
+    def _replace_special_tokens(self, words: Tensor) -> list[str]:
         """Replace in place what only the dictionary may use: a `</s>` or `<pad>` in the text would end or hide it."""
         dictionary = self.task.source_dictionary
-        marks = (words == dictionary.bos()) | (words == dictionary.pad()) | (words == dictionary.eos())
-        count = int(marks.sum())
-        words[marks] = dictionary.unk()
+        special = (words == dictionary.bos()) | (words == dictionary.pad()) | (words == dictionary.eos())
+        count = int(special.sum())
+        words[special] = dictionary.unk()
         return [f"marks of the dictionary, such as </s>, replaced by <unk>: {count:,}"] if count else []
 
 
