@@ -28,7 +28,7 @@ class Translator:
         for translation in translator.translate(lines): ...
 
     Args:
-        request: what `translate_options.parse` gives; its inputs and output aren't used here.
+        request: what `options.parse` gives; its inputs and output aren't used here.
         report: told what had to be replaced or cut.
 
     Raises:
