@@ -1,4 +1,4 @@
-"""textio: lines of UTF-8 and their errors, files that are complete or not there, programs that end in one line."""
+"""Lines of UTF-8 and their errors, files that are complete or not there, programs that end in one line."""
 
 import os
 import shlex

@@ -125,10 +125,10 @@ def last_line(done: Done) -> str:
 def python(bad: Bad, files: dict[str, str], folder: Path, servers: "SimpleQueue[ForkServer]") -> Done:
     """Run a program of Python as a fork, or by a shell where its streams are not ordinary."""
     module = MODULES.get(bad.command) or f"fairseq_rope.tools.{bad.command}"
-    if importlib.util.find_spec(f"fairseq_rope_data.{bad.command}"):
-        module = f"fairseq_rope_data.{bad.command}"
     if bad.command.endswith(".py"):
         module = str(script(bad.command))
+    elif importlib.util.find_spec(f"fairseq_rope_data.{bad.command}"):
+        module = f"fairseq_rope_data.{bad.command}"
     if re.search("[<>]", bad.arguments):
         program = shlex.join([sys.executable, *(["-m"] if "/" not in module else []), module])
         return bash(["-c", f"exec {program} {filled(bad, files)}"], folder)
