@@ -43,7 +43,7 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
     sides = ("--source-lang", "en", "--target-lang", "de")
 
     def tokenise(lang: str) -> Measurement:
-        command = program("tokenize", "--lang", lang, "--normalise", "--jobs", jobs, folder / f"raw.{lang}")
+        command = program("tokenize", "--lang", lang, "--normalize", "--jobs", jobs, folder / f"raw.{lang}")
         return measure(command, stdout=folder / f"tok.{lang}")
 
     def learn() -> Measurement:
