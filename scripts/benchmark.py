@@ -20,7 +20,6 @@ from fairseq_rope_data.errors import run
 
 
 def main() -> None:
-    """Read the options and measure."""
     measure(options.read(__doc__))
 
 

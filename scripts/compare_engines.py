@@ -30,7 +30,6 @@ from fairseq_rope_data.errors import run
 
 
 def main() -> None:
-    """Read the options, measure and print."""
     args, options = _parser().parse_known_args()
     silence_libraries()
     rows = _measured(args, options)

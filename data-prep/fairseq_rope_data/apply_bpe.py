@@ -19,7 +19,6 @@ from fairseq_rope_data.workers import add_arguments, filter_file
 
 
 def main() -> None:
-    """Read the options, then the text."""
     parser = cli.parser(__doc__, "apply_bpe")
     parser.add_argument("--codes", type=Path, required=True, metavar="FILE", help="what learn_bpe or subword-nmt wrote")
     add_arguments(parser)

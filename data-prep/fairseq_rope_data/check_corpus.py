@@ -70,7 +70,6 @@ def load_identifier() -> "LanguageIdentifier":
 
 
 def main() -> None:
-    """Read the options, then each corpus."""
     parser = cli.parser(__doc__, "check_corpus")
     parser.add_argument("prefixes", nargs="+", metavar="PREFIX", help="a corpus: its files' path without .LANG")
     add_languages(parser)

@@ -14,7 +14,6 @@ from fairseq_rope_data.recorded import check_file, recorded_files
 
 
 def main() -> None:
-    """Read the options, then the files."""
     parser = cli.parser(__doc__, "check_manifest")
     parser.add_argument("work", type=Path, metavar="WORK", help="folder of the corpus")
     parser.add_argument("folders", nargs="*", default=FOLDERS, metavar="FOLDER", help="of WORK (default: all)")

@@ -74,7 +74,6 @@ def table(counts: Counter[str], rules: Rules) -> str:
 
 
 def main() -> None:
-    """Read the options, then the corpus."""
     parser = cli.parser(__doc__, "clean_corpus")
     parser.add_argument("input", metavar="IN", help="corpus to read: its files' path without .LANG")
     parser.add_argument("output", metavar="OUT", help="corpus to write, likewise")

@@ -14,7 +14,6 @@ from fairseq_rope_data.manifest import facts, versions
 
 
 def main() -> None:
-    """Read the options, then the files."""
     parser = cli.parser(__doc__, "fingerprint")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="a text, or its name without .gz")
     parser.add_argument("--versions", action="store_true", help="print the versions of Python and of packages first")

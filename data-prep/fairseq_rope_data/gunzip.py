@@ -12,7 +12,6 @@ from fairseq_rope_data.errors import run
 
 
 def main() -> None:
-    """Read the option, then the file."""
     parser = cli.parser(__doc__, "gunzip")
     parser.add_argument("file", type=Path, metavar="FILE")
     path = parser.parse_args().file

@@ -59,7 +59,6 @@ def blocks(files: list[Path]) -> Iterator[list[str]]:
 
 
 def main() -> None:
-    """Read the options, then the text."""
     parser = cli.parser(__doc__, "learn_bpe")
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="tokenized text of one or more languages")
     parser.add_argument("--merges", type=int, required=True, metavar="N")

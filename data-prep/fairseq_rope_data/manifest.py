@@ -93,7 +93,6 @@ def settings(words: list[str]) -> dict[str, str]:
 
 
 def main() -> None:
-    """Read the options, then the files."""
     parser = cli.parser(__doc__, "manifest")
     parser.add_argument("work", type=Path, metavar="WORK", help="folder of the corpus")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="what the corpus was made with")

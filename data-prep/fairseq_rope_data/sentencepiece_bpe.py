@@ -87,7 +87,6 @@ def apply(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Read the command and its options."""
     parser = cli.parser(__doc__, "sentencepiece_bpe")
     commands = parser.add_subparsers(required=True, metavar="learn|apply")
     learner = commands.add_parser("learn", help="write --model from files")

@@ -44,7 +44,6 @@ def segments(lines: list[str], name: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Read the options, then the file."""
     parser = cli.parser(__doc__, "sgm")
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--lines", type=int, metavar="N", help="how many there must be")

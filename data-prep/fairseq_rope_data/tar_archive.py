@@ -44,7 +44,6 @@ def print_first(path: Path, names: list[str]) -> None:
 
 
 def main() -> None:
-    """Read the options, then the archive."""
     parser = cli.parser(__doc__, "tar_archive")
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("members", nargs="*", metavar="MEMBER")

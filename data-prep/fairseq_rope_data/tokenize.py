@@ -37,7 +37,6 @@ def line_function(options: argparse.Namespace) -> LineFunction:
 
 
 def main() -> None:
-    """Read the options, then the text."""
     parser = cli.parser(__doc__, "tokenize")
     parser.add_argument("--lang", required=True, help="language of the text, as en or de")
     parser.add_argument(

@@ -14,7 +14,6 @@ from fairseq_rope_data.errors import run
 
 
 def main() -> None:
-    """Read the command line and average."""
     parser = cli.parser(__doc__, "average")
     add = parser.add_argument
     add("--inputs", required=True, nargs="+", type=Path, help="checkpoint files, or one folder with a --num option")

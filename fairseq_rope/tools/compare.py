@@ -24,7 +24,6 @@ from fairseq_rope_data.errors import UserError, run
 
 
 def main() -> None:
-    """Read the options, compare and print."""
     parser = cli.parser(__doc__, "compare")
     add = parser.add_argument
     add("baseline", type=Path, metavar="BASELINE", help="detokenized hypotheses, one a line, plain or gzipped")

@@ -13,7 +13,6 @@ from fairseq_rope_data.errors import run
 
 
 def main() -> None:
-    """Read the options and draw."""
     parser = cli.parser(__doc__, "plot")
     parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
     parser.add_argument("--output", type=Path, required=True, metavar="PNG", help="the picture to write")

@@ -17,7 +17,6 @@ from fairseq_rope_data.errors import run
 
 
 def main() -> None:
-    """Read the options and repair."""
     parser = cli.parser(__doc__, "repair")
     parser.add_argument("folder", type=Path, metavar="DIR", help="the --save-dir of fairseq-train")
     for sentence in repair(parser.parse_args().folder):

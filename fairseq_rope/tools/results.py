@@ -18,7 +18,6 @@ from fairseq_rope_data.errors import run
 
 
 def main() -> None:
-    """Read the options and print the table."""
     parser = cli.parser(__doc__, "results")
     parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
     parser.add_argument(

@@ -30,7 +30,6 @@ from fairseq_rope_data.errors import UserError, run
 
 
 def main() -> None:
-    """Read the command line and print the scores."""
     args = _parser().parse_args()
     _check_files(args)
     args.allow = tuple(args.allow)

@@ -27,7 +27,6 @@ from fairseq_rope_data.errors import run
 
 
 def main() -> None:
-    """Read the command line and translate."""
     silence_libraries()
     translate_files(parse(sys.argv[1:], __doc__ or ""))
 

@@ -94,7 +94,6 @@ def table(parts: dict[str, list[Pair]]) -> str:
 
 
 def main() -> None:
-    """Read the option, then make the corpus."""
     parser = cli.parser(__doc__, "grammar")
     parser.add_argument("outdir", metavar="OUTDIR", type=Path, help="folder to write to; made if it is missing")
     folder = parser.parse_args().outdir

@@ -24,7 +24,6 @@ from fairseq_rope_data.errors import UserError, run
 
 
 def main() -> None:
-    """Read the command line and export."""
     parser = cli.parser(__doc__, "export.ctranslate2")
     add = parser.add_argument
     add("--path", required=True, metavar="FILE", help="the checkpoint; average several with fairseq_rope.tools.average")
