@@ -23,7 +23,7 @@ is_array() { # NAME
 
 # check_models: MODELS are names of models that the conf has.
 check_models() {
-  local known name chosen
+  local known name chosen seen=" "
   conf_models known
   for name in "${known[@]}"; do
     [[ ! $name =~ ^(raw|text|download|lock)$ ]] || die "a model's name must not be that of another file in WORK, but is $name"
@@ -35,6 +35,8 @@ check_models() {
   for name in "${chosen[@]}"; do
     [[ " ${known[*]} " == *" $name "* ]] ||
       die "--models must be of ${known[*]:-no name}, but is $(quoted "$MODELS"); a model is a MODEL_NAME=(...) of --conf $CONF"
+    [[ $seen != *" $name "* ]] || die "--models must name each model once, but is $(quoted "$MODELS")"
+    seen+="$name "
   done
   MODELS=${chosen[*]}
 }

@@ -1,4 +1,4 @@
-# Raw parallel text to binarized data: sourced by recipe.sh.
+# Raw parallel text to text in BPE: sourced by recipe.sh.
 # shellcheck shell=bash
 #
 # In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text; or as $WORK/text/SET.tok.LANG, or in BPE as $WORK/text/SET.LANG
@@ -6,10 +6,8 @@
 #      $WORK/text/codes or sentencepiece.model     joint BPE of the training text
 #      $WORK/text/train.bpe.LANG, train.clean.json the training text in BPE before cleaning, and what that dropped
 #      $WORK/text/SET.LANG                         text in BPE
-#      $WORK/data-bin                              what fairseq-train and fairseq-generate read; data-bin/shardN more of it
-#      $WORK/manifest.json                         versions, settings, counts and checksums
 #      $WORK/text/settings, data-bin.settings      what these were made from: see records.sh
-# Settings: SOURCE_LANG, TARGET_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, TEST_SETS, SHARDS, JOBS.
+# Settings: SOURCE_LANG, TARGET_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, TEST_SETS, JOBS.
 
 # same_lines FILE FILE...: parallel files are aligned line by line, or they are no corpus.
 same_lines() {
@@ -122,63 +120,4 @@ prepare_text() {
     same_lines "$text/$set.tok.$SOURCE_LANG" "$text/$name."{"$SOURCE_LANG","$TARGET_LANG"}
   done
   ((${#CLEAN[@]} == 0)) || clean_train "$text/train.bpe" "$text/train" "${CLEAN[@]}"
-}
-
-# preprocess OPTION...: fairseq-preprocess with one dictionary for both languages.
-preprocess() {
-  # with the plugin, data above 2 GiB is right: see fairseq_rope/compat/large_binarized_data.py
-  fairseq-preprocess --user-dir "$ROOT/fairseq_rope" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
-    --thresholdsrc 0 --thresholdtgt 0 --padding-factor 8 --workers "$JOBS" "$@" >&2
-}
-
-# binarize: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
-binarize() {
-  local text=$WORK/text bin=$WORK/data-bin set tests=""
-  for set in train valid "${TEST_SETS[@]}"; do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
-  # a dictionary belongs to its text: with another it gives <unk> in silence
-  keep_record "$WORK/data-bin.settings" "$(data_record)"
-  [[ -d $bin ]] || rm -f -- "$WORK/manifest.json" # which is of what was there before
-  for set in "${TEST_SETS[@]}"; do tests+=,$text/$set; done
-  if [[ -d $bin ]]; then
-    log "have $bin"
-  elif ((SHARDS == 1)); then
-    log "make $bin"
-    rm -rf -- "$bin.part"
-    preprocess --trainpref "$text/train" --validpref "$text/valid" --testpref "${tests:1}" --destdir "$bin.part"
-    mv -- "$bin.part" "$bin"
-  else
-    log "make $bin in $SHARDS shards"
-    rm -rf -- "$bin.part"
-    binarize_shards "$bin.part" "${tests:1}"
-    mv -- "$bin.part" "$bin"
-  fi
-  manifest
-}
-
-# binarize_shards OUT TESTS: line N of the training text goes to shard N modulo SHARDS, on both sides alike.
-binarize_shards() {
-  local out=$1 tests=$2 lang shard dictionary=$1/dict.$SOURCE_LANG.txt split=$1/split
-  mkdir -p -- "$split"
-  preprocess --trainpref "$WORK/text/train" --dict-only --destdir "$out"
-  for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
-    split --number "r/$SHARDS" --numeric-suffixes --suffix-length 4 --additional-suffix ".$lang" "$WORK/text/train.$lang" "$split/"
-  done
-  for ((shard = 1; shard < SHARDS; shard++)); do
-    preprocess --srcdict "$dictionary" --trainpref "$split/$(printf %04d "$shard")" --destdir "$out/shard$shard"
-  done
-  mv -- "$dictionary" "$split/dict.txt" # or it would be overwritten while it is read
-  rm -f -- "$out/dict.$TARGET_LANG.txt"
-  preprocess --srcdict "$split/dict.txt" --trainpref "$split/0000" --validpref "$WORK/text/valid" --testpref "$tests" --destdir "$out"
-  rm -rf -- "$split"
-}
-
-manifest() {
-  local name settings=()
-  [[ ! -s $WORK/manifest.json ]] || return 0
-  for name in SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS; do
-    local -n value=$name
-    settings+=("$name=${value[*]}")
-  done
-  log "make $WORK/manifest.json"
-  python -m fairseq_rope_data.manifest "$WORK" "${settings[@]}"
 }

@@ -21,6 +21,8 @@ source "$ROOT/scripts/lib/records.sh"
 source "$ROOT/scripts/lib/download.sh"
 # shellcheck source=scripts/lib/pipeline.sh
 source "$ROOT/scripts/lib/pipeline.sh"
+# shellcheck source=scripts/lib/binarize.sh
+source "$ROOT/scripts/lib/binarize.sh"
 # shellcheck source=scripts/lib/training.sh
 source "$ROOT/scripts/lib/training.sh"
 # shellcheck source=scripts/lib/evaluate_translation.sh

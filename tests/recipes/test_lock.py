@@ -68,6 +68,14 @@ def test_a_second_run_is_refused_before_it_does_anything(stubs: Stubs, work: Pat
     assert not stubs.calls("fairseq-train")
 
 
+def test_a_preparation_alone_is_refused_beside_a_run(stubs: Stubs, work: Path, training):
+    process = training("train")
+    program = [word.replace("scripts/run_bitext.sh", "data-prep/prepare_bitext.sh") for word in stubs.command()]
+    for known in ("", str(process.pid)):  # what a recipe tells its own preparation is not believed from elsewhere
+        done = stubs.run(work, *program, RECIPE_PROCESS=known)
+        assert done.returncode == 1 and f"another run works in {work}: process {process.pid}" in done.stderr
+
+
 def test_two_models_train_at_once_in_one_folder(stubs: Stubs, work: Path, training):
     training(MODELS="rope")
     done = stubs.run(work, *stubs.command("train", "average", "evaluate"), MODELS="sinusoidal")

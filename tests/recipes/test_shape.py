@@ -98,10 +98,11 @@ def test_a_model_alone_stands_beside_those_that_are_there(stubs: Stubs, tmp_path
             ("--models", "alibi"),
             "--models must be of my_model rope sinusoidal, but is alibi; a model is ",
         ),
+        (OWN, ("--models", "rope my_model rope"), "--models must name each model once, but is rope\\ my_model\\ rope"),
         ("ROPE+=(--encoder-layers 1)", (), "must set MODEL_ROPE=(...), not ROPE=(...)"),
         ("MODEL_RAW=(--arch a)", (), "a model's name must not be that of another file in WORK, but is raw"),
     ],
-    ids=["unknown", "as version 0.1.0 had it", "a folder"],
+    ids=["unknown", "twice", "as version 0.1.0 had it", "a folder"],
 )
 def test_a_model_that_cannot_be_is_named(stubs: Stubs, tmp_path: Path, conf: str, arguments, message: str):
     done = stubs.run(tmp_path / "work", *stubs.command(*arguments, conf=conf))

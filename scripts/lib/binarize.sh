@@ -1,0 +1,66 @@
+# Text in BPE to what fairseq reads, and the manifest: sourced by recipe.sh.
+# shellcheck shell=bash
+#
+# In:  $WORK/text/SET.LANG
+# Out: $WORK/data-bin       what fairseq-train and fairseq-generate read; data-bin/shardN more of it
+#      $WORK/manifest.json  versions, settings, counts and checksums
+# Settings: SOURCE_LANG, TARGET_LANG, TEST_SETS, SHARDS, JOBS.
+
+# preprocess OPTION...: fairseq-preprocess with one dictionary for both languages.
+preprocess() {
+  # with the plugin, data above 2 GiB is right: see fairseq_rope/compat/large_binarized_data.py
+  fairseq-preprocess --user-dir "$ROOT/fairseq_rope" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
+    --thresholdsrc 0 --thresholdtgt 0 --padding-factor 8 --workers "$JOBS" "$@" >&2
+}
+
+# binarize: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
+binarize() {
+  local text=$WORK/text bin=$WORK/data-bin set tests=""
+  for set in train valid "${TEST_SETS[@]}"; do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
+  # a dictionary belongs to its text: with another it gives <unk> in silence
+  keep_record "$WORK/data-bin.settings" "$(data_record)"
+  [[ -d $bin ]] || rm -f -- "$WORK/manifest.json" # which is of what was there before
+  for set in "${TEST_SETS[@]}"; do tests+=,$text/$set; done
+  if [[ -d $bin ]]; then
+    log "have $bin"
+  elif ((SHARDS == 1)); then
+    log "make $bin"
+    rm -rf -- "$bin.part"
+    preprocess --trainpref "$text/train" --validpref "$text/valid" --testpref "${tests:1}" --destdir "$bin.part"
+    mv -- "$bin.part" "$bin"
+  else
+    log "make $bin in $SHARDS shards"
+    rm -rf -- "$bin.part"
+    binarize_shards "$bin.part" "${tests:1}"
+    mv -- "$bin.part" "$bin"
+  fi
+  manifest
+}
+
+# binarize_shards OUT TESTS: line N of the training text goes to shard N modulo SHARDS, on both sides alike.
+binarize_shards() {
+  local out=$1 tests=$2 lang shard dictionary=$1/dict.$SOURCE_LANG.txt split=$1/split
+  mkdir -p -- "$split"
+  preprocess --trainpref "$WORK/text/train" --dict-only --destdir "$out"
+  for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
+    split --number "r/$SHARDS" --numeric-suffixes --suffix-length 4 --additional-suffix ".$lang" "$WORK/text/train.$lang" "$split/"
+  done
+  for ((shard = 1; shard < SHARDS; shard++)); do
+    preprocess --srcdict "$dictionary" --trainpref "$split/$(printf %04d "$shard")" --destdir "$out/shard$shard"
+  done
+  mv -- "$dictionary" "$split/dict.txt" # or it would be overwritten while it is read
+  rm -f -- "$out/dict.$TARGET_LANG.txt"
+  preprocess --srcdict "$split/dict.txt" --trainpref "$split/0000" --validpref "$WORK/text/valid" --testpref "$tests" --destdir "$out"
+  rm -rf -- "$split"
+}
+
+manifest() {
+  local name settings=()
+  [[ ! -s $WORK/manifest.json ]] || return 0
+  for name in SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS; do
+    local -n value=$name
+    settings+=("$name=${value[*]}")
+  done
+  log "make $WORK/manifest.json"
+  python -m fairseq_rope_data.manifest "$WORK" "${settings[@]}"
+}
