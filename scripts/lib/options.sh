@@ -48,6 +48,7 @@ parse_options() {
   # 01 would be another folder than 1, and numpy takes no seed of more than 32 bits
   [[ $SEEDS =~ ^(0|[1-9][0-9]{0,8})(,(0|[1-9][0-9]{0,8}))*$ ]] ||
     die "--seeds must be numbers with commas between, as 1,2,3, but is $(quoted "$SEEDS")"
+  [[ -z $(tr , '\n' <<<"$SEEDS" | sort | uniq -d) ]] || die "--seeds must each be named once, but are $SEEDS"
   ((${#stages[@]} == 0)) || STAGES=("${stages[@]}")
 }
 

@@ -114,7 +114,7 @@ def test_every_stage_is_measured_and_extrapolated(data: Path, tmp_path: Path) ->
     work, figures = tmp_path / "work", tmp_path / "figures.json"
     done = benchmark("--data", data, "--work", work, "--pairs", 200, "--merges", 50, "--jobs", 2, "--json", figures)
     assert done.returncode == 0, done.stderr
-    names = ["check", "tokenise", "learn BPE", "apply BPE", "clean", "binarise"]
+    names = ["check", "tokenize", "learn BPE", "apply BPE", "clean", "binarize"]
     assert [row[:12].strip() for row in done.stdout.splitlines()] == [
         *("2 jobs", "", "stage", *names, ""),
         *("extrapolated", "", "stage", *names, "all"),

@@ -60,7 +60,7 @@ def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_
         (["--warm-up", "-1"], "--warm-up must be 0 or more, but is -1"),
         (["--steps", "1"], "--steps must be 2 or more, a word and the end of the sentence, but is 1"),
         (["--data", "/none"], "there is no /none"),
-        (["--data", "/"], "--data must be a binarised corpus with a train set, but / has none"),
+        (["--data", "/"], "--data must be a binarized corpus with a train set, but / has none"),
         (
             ["--rope-checkpoint", "/none"],
             "--stock-checkpoint, --rope-checkpoint and the --data of both are given together",

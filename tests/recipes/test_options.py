@@ -56,6 +56,7 @@ BITEXT = {  # arguments, settings -> the error
     "models by glob": ([], {"MODELS": "*"}, "--models must be of rope sinusoidal, but is \\*"),
     "no model": ([], {"MODELS": " "}, "--models must be of rope sinusoidal, but is \\ "),
     "seed": (["--seeds", "1,x"], {}, "--seeds must be numbers with commas between, as 1,2,3, but is 1\\,x"),
+    "a seed twice": (["--seeds", "1,2,1"], {}, "--seeds must each be named once, but are 1,2,1"),
     "a seed with a zero before": (
         ["--seeds", "01"],
         {},

@@ -47,7 +47,7 @@ def _parser(description: str | None) -> argparse.ArgumentParser:
     add("--warm-up", type=int, default=1, metavar="N", help="repetitions before those that count (1)")
     add("--dtypes", "--number-types", nargs="+", choices=DTYPES, help="(fp32; on a GPU all)")
     add("--device", choices=("cpu", "cuda"), help="where (a GPU if there is one)")
-    add("--data", type=Path, metavar="DIR", help="a binarised corpus with a test set (a synthetic one)")
+    add("--data", type=Path, metavar="DIR", help="a binarized corpus with a test set (a synthetic one)")
     add("--pairs", type=count, default=20_000, metavar="N", help="sentence pairs of the synthetic corpus (20000)")
     add("--criterion", metavar="NAME", help=f"criterion of the rotary model ({build.FUSED})")
     for model, words in (("rope", "rotary"), ("stock", "stock")):
@@ -97,6 +97,6 @@ def _check(args: argparse.Namespace) -> None:
             raise UserError(f"there is no {path}")
     for split in ("train", "test"):
         if args.data and not any(args.data.glob(f"{split}.*-*.*.idx")):
-            raise UserError(f"--data must be a binarised corpus with a {split} set, but {args.data} has none")
+            raise UserError(f"--data must be a binarized corpus with a {split} set, but {args.data} has none")
     if args.output and not args.output.parent.is_dir():
         raise UserError(f"cannot write {args.output}: there is no folder {args.output.parent}")

@@ -18,7 +18,7 @@ class Spec:
         size: a name in `build.SIZES`; TRAINED with a checkpoint of the user's.
         dtype: fp32, bf16 or fp16.
         device: cpu or cuda.
-        data: folder of the binarised corpus.
+        data: folder of the binarized corpus.
         work: folder for what is made.
         options: the model's own options of fairseq-train.
         memory: bytes that the process may use, 0 for all; on the CPU only.

@@ -1,4 +1,4 @@
-"""The stages of data-prep/prepare.sh, each as what measures it once."""
+"""The stages of scripts/lib/pipeline.sh, each as what measures it once."""
 
 import shutil
 import sys
@@ -42,7 +42,7 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
     """Return the stages in their order; each reads and writes files in `folder`."""
     sides = ("--source-lang", "en", "--target-lang", "de")
 
-    def tokenise(lang: str) -> Measurement:
+    def tokenize(lang: str) -> Measurement:
         command = program("tokenize", "--lang", lang, "--normalize", "--jobs", jobs, folder / f"raw.{lang}")
         return measure(command, stdout=folder / f"tok.{lang}")
 
@@ -54,7 +54,7 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
         command = program("apply_bpe", "--codes", folder / "codes", "--jobs", jobs, folder / f"tok.{lang}")
         return measure(command, stdout=folder / f"bpe.{lang}")
 
-    def binarise() -> Measurement:
+    def binarize() -> Measurement:
         command = [sys.executable, "-m", "fairseq_cli.preprocess", "-s", "en", "-t", "de"]
         command += ["--joined-dictionary", "--thresholdsrc", "0", "--thresholdtgt", "0", "--padding-factor", "8"]
         command += ["--trainpref", str(folder / "clean"), "--destdir", str(folder / "data-bin")]
@@ -64,9 +64,9 @@ def stages(folder: Path, *, jobs: int, merges: int) -> dict[str, Callable[[], Me
 
     return {
         "check": lambda: measure(program("check_corpus", *sides, folder / "raw")),
-        "tokenise": lambda: tokenise("en") + tokenise("de"),
+        "tokenize": lambda: tokenize("en") + tokenize("de"),
         "learn BPE": learn,
         "apply BPE": lambda: apply("en") + apply("de"),
         "clean": lambda: measure(program("clean_corpus", *sides, folder / "bpe", folder / "clean")),
-        "binarise": binarise,
+        "binarize": binarize,
     }
