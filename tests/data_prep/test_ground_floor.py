@@ -13,7 +13,7 @@ from tests.support import ROOT
 from tests.support.program import run_program
 
 FLOOR = ROOT / "data-prep" / "fairseq_rope_data"
-PROGRAMS = sorted(path.stem for path in FLOOR.glob("*.py") if "__main__" in path.read_text(encoding="utf-8"))
+PROGRAMS = sorted(path.stem for path in FLOOR.glob("[!_]*.py") if "__main__" in path.read_text(encoding="utf-8"))
 PROGRAMS.append("grammar")
 ASK = """
 import runpy, sys
