@@ -34,13 +34,19 @@ def rotate(x: Tensor, phasors: Tensor, *, layout: str = "interleaved") -> Tensor
 
 
 def rotate_(x: Tensor, phasors: Tensor, *, layout: str = "interleaved") -> None:
-    """Rotate in place what `rotate` returns, in one pass over memory where neighbors lie as complex numbers do."""
+    """Rotate in place what `rotate` returns: neighbors as complex numbers, in one pass over memory that allows it."""
     x = x[..., : 2 * phasors.size(-1)]
-    if layout == "interleaved" and x.dtype in (torch.float32, torch.float64) and _can_view_as_complex(x):
-        # (..., T, R) -> (..., T, R/2): a pair rotates as a complex number times e^(i angle)
-        torch.view_as_complex(x.view(*x.shape[:-1], -1, 2)).mul_(phasors.to(x.dtype.to_complex()))
-    else:
+    if layout == "half":
         x.copy_(rotate(x, phasors, layout=layout))
+        return
+    wide = x
+    if x.dtype not in (torch.float32, torch.float64) or not _can_view_as_complex(x):
+        dtype = torch.promote_types(x.dtype, torch.float32)
+        wide = x.to(dtype, memory_format=torch.contiguous_format, copy=True)
+    # (..., T, R) -> (..., T, R/2): a pair rotates as a complex number times e^(i angle)
+    torch.view_as_complex(wide.view(*wide.shape[:-1], -1, 2)).mul_(phasors.to(wide.dtype.to_complex()))
+    if wide is not x:
+        x.copy_(wide)
 
 
 def _can_view_as_complex(x: Tensor) -> bool:
