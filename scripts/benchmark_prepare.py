@@ -2,9 +2,9 @@
 
     python scripts/benchmark_prepare.py --data DATA --work build/benchmark --json build/benchmark.json
 
-The text is the English-German pairs of Europarl, Tatoeba and the WMT news sets in --data, repeated with changed numbers
-(scripts/benchmarks/preparation/corpus.py says how). The stages are those of scripts/lib/pipeline.sh: check, tokenize with
-normalization, learn BPE, apply it, clean, binarize. Memory is the peak over all processes of a stage.
+The text is the English-German pairs of Europarl, Tatoeba and the WMT news sets in --data, repeated with changed
+numbers (scripts/benchmarks/preparation/corpus.py says how). The stages are those of scripts/lib/pipeline.sh: check,
+tokenize with normalization, learn BPE, apply it, clean, binarize. Memory is the peak over all processes of a stage.
 
 Extrapolation: a stage's CPU time grows with the words, from the two largest sizes, so that its start isn't multiplied;
 learning BPE grows as a power of them, as word types do. The first process's share of a stage runs on one core, the

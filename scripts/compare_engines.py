@@ -3,7 +3,7 @@
     python scripts/compare_engines.py data-bin --path averaged.pt --beam 4 --lenpen 0.6 --remove-bpe --cpu
 
 The checkpoint is written for CTranslate2 in each --quantization. All engines search by turns, each in a process of its
-own, for the same binarised sentences, --gen-subset, in the batches and with the threads of `translate`: tokenising,
+own, for the same binarized sentences, --gen-subset, in the batches and with the threads of `translate`: tokenizing,
 loading and export don't count. A time is the median of --repeats after a first round that doesn't count, with the least
 and the greatest. Below the table stand the sentences whose text differs from fairseq's, with both scores: where those
 are equal, two translations are as good as each other.

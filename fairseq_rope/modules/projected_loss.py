@@ -73,9 +73,9 @@ class _ProjectedLoss(torch.autograd.Function):
             # (n, V): in the logits' own memory, as all that follows
             exponentials = logits.sub_(largest).exp_()
             total = exponentials.sum(dim=1, keepdim=True)
-            normaliser = largest + total.log()
-            token_nll = normaliser - wanted_logits
-            all_nll = weight.size(0) * normaliser - all_logits
+            normalizer = largest + total.log()
+            token_nll = normalizer - wanted_logits
+            all_nll = weight.size(0) * normalizer - all_logits
             token_losses = (1 - epsilon - smooth) * token_nll + smooth * all_nll
             nll[rows], losses[rows] = (x.masked_fill(padding, 0).squeeze(1) for x in (token_nll, token_losses))
             correct[rows] = (likeliest == wanted).masked_fill(padding, False).squeeze(1)

@@ -1,4 +1,4 @@
-"""Lines that break programs: what no tokeniser, dictionary or terminal expects, as bytes without a line end."""
+"""Lines that break programs: what no tokenizer, dictionary or terminal expects, as bytes without a line end."""
 
 import json
 import random

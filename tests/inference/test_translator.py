@@ -136,7 +136,7 @@ def test_a_translation_that_reaches_its_length_limit_is_told(trained: Trained, e
     assert notes == [(1, "its translation was cut at 3 tokens (--max-len-a, --max-len-b)")]
 
 
-def test_marks_of_the_dictionary_in_untokenised_text_do_not_reach_the_model(trained: Trained) -> None:
+def test_marks_of_the_dictionary_in_untokenized_text_do_not_reach_the_model(trained: Trained) -> None:
     notes = Notes()
     options = [str(trained.data), "--path", str(trained.checkpoint), "-s", "en", "-t", "de", "--cpu"]
     translator = Translator.from_args(options, on_note=notes)
@@ -172,11 +172,11 @@ def test_lowercase_lowers_the_source(trained: Trained, engine: tuple[str, ...], 
     assert list(lowered.translate(["ANNA SEES"])) == list(either.translate(["anna sees"]))
 
 
-def test_normalise_normalises_the_source(trained: Trained, engine: tuple[str, ...], either: Translator) -> None:
+def test_normalize_normalizes_the_source(trained: Trained, engine: tuple[str, ...], either: Translator) -> None:
     raw, plain = "„Anna“ sees a\u00addog …", '"Anna" sees a dog ...'
-    normalising, _ = load(trained, *engine, "--normalise")
-    assert list(normalising.translate([raw])) == list(either.translate([plain]))
-    tokens = [found.codec.encode(raw, max_tokens=99).tokens for found in (normalising, either)]
+    normalizing, _ = load(trained, *engine, "--normalise")
+    assert list(normalizing.translate([raw])) == list(either.translate([plain]))
+    tokens = [found.codec.encode(raw, max_tokens=99).tokens for found in (normalizing, either)]
     assert tokens[0] is not None and tokens[1] is not None and tokens[0].tolist() != tokens[1].tolist()
 
 

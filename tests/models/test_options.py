@@ -22,7 +22,7 @@ STOCK_OPTIONS = {  # options of `transformer` that go on working: what they set,
     "checkpointed activations": dict(checkpoint_activations=True),
     "offloaded activations": dict(offload_activations=True),
     "no cross-attention": dict(no_cross_attention=True),
-    "normalised embedding": dict(layernorm_embedding=True),
+    "normalized embedding": dict(layernorm_embedding=True),
     "unequal stacks": dict(
         share_all_embeddings=False, decoder_embed_dim=32, decoder_ffn_embed_dim=20, decoder_attention_heads=2
     ),

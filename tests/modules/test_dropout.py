@@ -20,7 +20,7 @@ def test_elements_are_dropped_at_the_rate_and_the_mean_is_kept(p: float):
     assert abs(dropped - p) < 5 * (p * (1 - p) / n) ** 0.5
     assert abs(y.mean(dtype=torch.float64) - 1) < 5 * (p / (1 - p) / n) ** 0.5
     assert len(y.unique()) == 2
-    # neighbours are dropped independently, also those that share a random number
+    # neighbors are dropped independently, also those that share a random number
     for distance in (1, 2, 3, 4):
         both = (y[:-distance].eq(0) & y[distance:].eq(0)).float().mean()
         assert abs(both - p * p) < 5 * (p * p / n) ** 0.5 + 2 / n

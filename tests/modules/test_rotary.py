@@ -80,7 +80,7 @@ def test_a_score_changes_with_the_distance():
 
 
 @pytest.mark.parametrize("fraction", [1.0, 0.6])
-def test_halves_are_permuted_neighbours(fraction):
+def test_halves_are_permuted_neighbors(fraction):
     x, size = random(B, H, T, D), round(D * fraction)
     order = torch.cat((torch.arange(0, size, 2), torch.arange(1, size, 2), torch.arange(size, D)))
     halves = make(fraction=fraction, layout="half").rotate(x[..., order], offset=11)
@@ -108,7 +108,7 @@ def oracle(monkeypatch: pytest.MonkeyPatch):
     return lambda name: importlib.import_module(f"transformers.models.{name}")
 
 
-def test_neighbours_equal_hugging_face_roformer(oracle):
+def test_neighbors_equal_hugging_face_roformer(oracle):
     roformer = oracle("roformer.modeling_roformer")
     positions = roformer.RoFormerSinusoidalPositionalEmbedding(FAR, D)
     table = positions.create_weight()  # sines, then cosines

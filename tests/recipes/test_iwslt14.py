@@ -50,7 +50,7 @@ def test_talks_become_text_without_tags_with_every_23rd_pair_for_validation(tmp_
     for lang, lines in text.items():
         kept = [line.lower() for i, line in enumerate(lines[:TRAIN]) if i not in (100, 101)]
         got = {part: (work / "text" / f"{part}.tok.{lang}").read_text("utf-8") for part in ("train", "valid", "test")}
-        # compared without spaces and marks, which the tokeniser changes
+        # compared without spaces and marks, which the tokenizer changes
         assert letters(got["valid"]) == letters("\n".join(kept[22::23]))
         assert letters(got["train"]) == letters("\n".join(line for i, line in enumerate(kept, 1) if i % 23))
         assert letters(got["test"]) == letters("\n".join(lines[TRAIN : TRAIN + len(TALKS) * TALK]).lower())

@@ -59,7 +59,7 @@ def test_the_message_on_order_names_where_a_line_belongs(tmp_path: Path) -> None
     refs = ["one two three", "four five six", "seven eight nine"]
     with pytest.raises(UserError) as caught:
         score_files(tmp_path, [refs[0], refs[2], refs[1]], refs)
-    # three words, two pairs of neighbours and all three
+    # three words, two pairs of neighbors and all three
     text = (
         "it shares 6 phrases with {}/refs:3 alone, none with {}/refs:2 (2 of 3 lines; --allow order scores them as they"
     )
@@ -122,7 +122,7 @@ def test_split_hyphens_are_refused_where_compounds_are_to_be_split(tmp_path: Pat
     assert {entry.name for entry in score_files(tmp_path, settings=other, **texts).scores} >= {"BLEU", "chrF2"}
 
 
-def test_hyphens_that_detokenisation_joins_are_scored(tmp_path: Path) -> None:
+def test_hyphens_that_detokenization_joins_are_scored(tmp_path: Path) -> None:
     lines = [*REFS, "schwarz @-@ rot @-@ @-@ gold", "@-@"]
     report = score_files(tmp_path, lines, lines, ScoreSettings(target_lang="de"))
     assert report.scores[-1].name == "compound-split BLEU" and report.scores[-1].value == pytest.approx(100)

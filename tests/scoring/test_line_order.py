@@ -130,7 +130,7 @@ BROKEN = {
     "sorted": sorted,
 }
 NOTED = {
-    "two neighbours swapped": lambda lines: swapped(lines, 400, 401),
+    "two neighbors swapped": lambda lines: swapped(lines, 400, 401),
     "two swapped": lambda lines: swapped(lines, 40, 401),
     "ten swapped": lambda lines: [*lines[:95], *(lines[i ^ 1] for i in range(95, 105)), *lines[105:]][: len(lines)],
     "a hundredth shuffled": lambda lines: shuffled(lines, 0.01),
@@ -155,7 +155,7 @@ def test_few_lines_out_of_order_are_told_and_do_not_break_it(change: Change) -> 
     assert found.misplaced and {line.hyp for line in found.misplaced} <= moved
 
 
-def test_neighbours_that_nearly_paraphrase_each_other_do_not_break_it() -> None:
+def test_neighbors_that_nearly_paraphrase_each_other_do_not_break_it() -> None:
     refs = sentences(100, seed=8)
     text = "the minister said on Tuesday that the talks would {} at the earliest in spring"
     refs[50:52] = [text.format("go on again"), text.format("be resumed anew")]
@@ -205,7 +205,7 @@ REAL = {
 
 @pytest.fixture(scope="module", params=REAL.values(), ids=REAL)
 def real(request: pytest.FixtureRequest, data_dir: Path) -> tuple[list[str], list[str]]:
-    """A thousand translations with about 30 BLEU, and their references; for paraphrases neighbours in the alphabet."""
+    """A thousand translations with about 30 BLEU, and their references; for paraphrases neighbors in the alphabet."""
     lines = read(data_dir / request.param)
     refs = (sorted(lines, key=str.lower)[80_000:] if "train" in request.param else lines)[:1000]
     return system(refs, errors=0.25, seed=9), refs

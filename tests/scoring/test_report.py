@@ -62,7 +62,7 @@ def test_bleu4_without_bpe_is_that_of_the_joined_words() -> None:
     assert set(scores_of(["a b"], ["a c"])) == {"BLEU4"}
 
 
-def test_text_is_detokenised_as_a_person_would() -> None:
+def test_text_is_detokenized_as_a_person_would() -> None:
     assert detokenize(join_bpe(HYPS, "subword_nmt"), "de") == [
         "der Mann sieht den kleinen Hund, den er gestern kaufte.",
         '"ich bin m\u00fcde", sagt die Frau.',
@@ -72,7 +72,7 @@ def test_text_is_detokenised_as_a_person_would() -> None:
     ]
 
 
-def test_detokenised_scores_are_sacrebleus_with_its_signatures() -> None:
+def test_detokenized_scores_are_sacrebleus_with_its_signatures() -> None:
     raw = [detokenize(join_bpe(lines, "subword_nmt"), "de") for lines in (HYPS, REFS)]
     bleu, chrf = sacrebleu.BLEU(), sacrebleu.CHRF()
     expected = [bleu.corpus_score(raw[0], [raw[1]]), chrf.corpus_score(raw[0], [raw[1]])]
@@ -82,7 +82,7 @@ def test_detokenised_scores_are_sacrebleus_with_its_signatures() -> None:
     assert [entry.signature for entry in report.scores[2:4]] == [str(m.get_signature()) for m in (bleu, chrf)]
 
 
-def test_a_raw_reference_replaces_the_tokenised_one_in_detokenised_scores_only() -> None:
+def test_a_raw_reference_replaces_the_tokenized_one_in_detokenized_scores_only() -> None:
     raw = detokenize(join_bpe(HYPS, "subword_nmt"), "de")
     scores = scores_of(HYPS, REFS, raw, target_lang="de")
     assert scores["BLEU4"] == fairseq_bleu(HYPS, REFS).text
@@ -90,7 +90,7 @@ def test_a_raw_reference_replaces_the_tokenised_one_in_detokenised_scores_only()
     assert set(scores_of(HYPS, None, raw, target_lang="de")) == {"BLEU", "chrF2", "compound-split BLEU"}
 
 
-def test_detokenised_text_is_scored_as_it_stands() -> None:
+def test_detokenized_text_is_scored_as_it_stands() -> None:
     hyps, refs = ["Er sagt: &amp; so@@ weiter."], ["Er sagt: &amp; so@@ fort."]
     assert scores_of(hyps, refs, detokenized=True) == {
         "BLEU": str(sacrebleu.corpus_bleu(hyps, [refs])),

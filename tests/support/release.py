@@ -22,15 +22,15 @@ MODELS = {"default": "", "half": "--rope-base 100 --rope-fraction 0.5 --rope-lay
 CHAIN = "--tokenizer moses --bpe subword_nmt -s en -t de --beam 4 --cpu"
 # seen in training; of unseen pairs of words; longer than any that was seen; other orders; no word; unknown characters
 LINES = """Anna sees the teacher's cat every morning.
-The old man follows our neighbour today?
+The old man follows our neighbor today?
 A child helps the old man (perhaps) soon!
 My sister calls the dog in Berlin, again.
-The dog finds our neighbour at 10.30?
-Our neighbour likes Anna tomorrow!
+The dog finds our neighbor at 10.30?
+Our neighbor likes Anna tomorrow!
 My sister sees my sister every morning!
 The teacher's cat finds a child today.
 Tomorrow the dog follows the dog, a child, Anna, the old man and my sister in Berlin, again, at 10.30.
-The dog sees the child, the child sees the cat, the cat sees the dog, and my old neighbour sees Anna.
+The dog sees the child, the child sees the cat, the cat sees the dog, and my old neighbor sees Anna.
 Dog.
 Zürich likes the ocean."""
 

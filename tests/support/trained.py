@@ -17,12 +17,12 @@ from subword_nmt.learn_bpe import learn_bpe
 
 from tests.support import ROOT
 
-_WHO = ["the dog", "the old man", "my sister", "Anna", "the teacher's cat", "a child", "our neighbour"]
+_WHO = ["the dog", "the old man", "my sister", "Anna", "the teacher's cat", "a child", "our neighbor"]
 _DOES = ["sees", "likes", "calls", "helps", "follows", "finds"]
 _WHEN = ["today", "tomorrow", "every morning", "at 10.30", "in Berlin, again", "(perhaps) soon"]
 _GERMAN = {
     **{"the": "der", "old": "alte", "man": "Mann", "dog": "Hund", "my": "meine", "sister": "Schwester", "a": "ein"},
-    **{"teacher's": "Lehrers", "cat": "Katze", "child": "Kind", "our": "unser", "neighbour": "Nachbar"},
+    **{"teacher's": "Lehrers", "cat": "Katze", "child": "Kind", "our": "unser", "neighbor": "Nachbar"},
     **{"sees": "sieht", "likes": "mag", "calls": "ruft", "helps": "hilft", "follows": "folgt", "finds": "findet"},
     **{"today": "heute", "tomorrow": "morgen", "every": "jeden", "morning": "Morgen", "at": "um", "Berlin,": "Berlin,"},
     **{"again": "wieder", "(perhaps)": "(vielleicht)", "soon": "bald"},

@@ -22,7 +22,7 @@ def compared(row: Row, baseline: dict[str, Measured], rope: Measured) -> Row:
         rope: the same of the rotary one.
 
     Returns: `row` with both models, and where both could be measured `speed` (rope's tokens a second to the
-        baseline's, above 1 in favour of rope) and `memory` (its peak to the baseline's, below 1 in favour of rope).
+        baseline's, above 1 in favor of rope) and `memory` (its peak to the baseline's, below 1 in favour of rope).
 
     Raises:
         UserError: options made them train on other tokens, or translate into others where lengths are forced.
