@@ -86,7 +86,7 @@ def test_an_override_that_is_no_rate_is_named(trained: Trained) -> None:
 )
 def test_a_search_that_fails_is_one_line(trained: Trained, options: list[str], reason: str) -> None:
     translator, _ = load(trained, *options)
-    with pytest.raises(UserError, match=f"^the search failed, by its options, .*{reason}"):
+    with pytest.raises(UserError, match=rf"^the search with \S+\.pt failed, by its options, .*{reason}"):
         list(translator.translate(trained.lines[:2]))
 
 
