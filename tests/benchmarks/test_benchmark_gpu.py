@@ -94,7 +94,7 @@ def test_a_check_that_fails_ends_the_run(machine: Machine) -> None:
 
 def test_the_repository_is_found_without_being_installed(machine: Machine) -> None:
     assert machine.run("--smoke").returncode == 0
-    path = (machine.folder / "record.path").read_text().split()[0].split(":")
+    path = (machine.folder / "record.path").read_text().splitlines()[0].split(":")
     assert path == [f"{machine.made}/site", *(str(ROOT / folder) for folder in ("", "data-prep", "scripts"))]
 
 
