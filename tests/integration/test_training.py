@@ -47,9 +47,9 @@ def train(data: Path, *options: str, **kwargs: str) -> str:
     return (done.stdout + done.stderr).decode()
 
 
-def losses(log: str) -> list[str]:
-    """All of what is printed of each update's loss, norm and perplexity."""
-    return re.findall(r"loss=\S+ nll_loss=\S+ ppl=\S+|loss=[\d.]+, nll_loss=[\d.]+, ppl=[\d.]+|gnorm=[\d.]+", log)
+def losses(log: str) -> list[float]:
+    """All that is printed of each update: loss, negative log-likelihood, perplexity and norm of the gradient."""
+    return [float(number) for number in re.findall(r"\b(?:loss|nll_loss|ppl|gnorm)=([\d.]+)\b", log)]
 
 
 @pytest.mark.parametrize("criterion", CRITERIONS)
@@ -74,7 +74,8 @@ def test_two_ranks_equal_one_process_with_update_freq_2(trained: Trained, tmp_pa
     ]
     outputs = [b"".join(rank.communicate(timeout=300)).decode() for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0], outputs[0][-3000:] + outputs[1][-3000:]
-    assert len(losses(alone)) == 12 and losses(outputs[0]) == losses(alone)
+    # the ranks' gradients are added in another order: the last printed digit may differ by one
+    assert len(losses(alone)) == 24 and losses(outputs[0]) == pytest.approx(losses(alone), rel=5e-4, abs=1.5e-3)
     one, two = (torch.load(tmp_path / name / "checkpoint_last.pt")["model"] for name in ("one", "two"))
     for name in one:
         torch.testing.assert_close(two[name], one[name], atol=1e-6, rtol=1e-5)
@@ -150,7 +151,7 @@ def test_a_resumed_training_ends_as_one_that_was_never_stopped(
 def test_lengths_in_buckets_train(trained: Trained, tmp_path: Path, arch: str):
     options = ("--num-batch-buckets", "3", "--max-tokens", "500", "--max-update", "3", "--disable-validation")
     log = train(trained.data, *options, "--save-dir", str(tmp_path), arch=arch)
-    assert "bucketing source lengths" in log and len(losses(log)) == 6
+    assert "bucketing source lengths" in log and len(losses(log)) == 12
 
 
 def test_a_language_model_trains_sentence_by_sentence(trained: Trained, tmp_path: Path):
