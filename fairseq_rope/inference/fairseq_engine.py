@@ -51,8 +51,8 @@ class FairseqEngine:
             try:
                 hypotheses = self.task.inference_step(self.generator, self.models, {"net_input": net_input})
             except (AssertionError, RuntimeError, TypeError, ValueError) as error:  # options, memory, a model's NaN
-                reason = "by its options, for want of memory or over a NaN"
-                raise UserError(f"the search with {self.cfg.common_eval.path} failed, {reason}: {brief(error)}") from error
+                reason = f"by its options, for want of memory or over a NaN: {brief(error)}"
+                raise UserError(f"the search with {self.cfg.common_eval.path} failed, {reason}") from error
             for index, ranked in zip(sample["id"].tolist(), hypotheses, strict=True):
                 yield index, self._best(ranked, width)
 
