@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 def rotation_matrix(position: float, head_dim: int, *, base: float, rotary_dim: int, layout: str) -> Tensor:
-    """Give R(m) of eq. 15, (D, D); dimensions past `rotary_dim` keep their place."""
+    """Return R(m) of eq. 15, (D, D); dimensions past `rotary_dim` keep their place."""
     matrix = torch.eye(head_dim, dtype=torch.float64)
     for i in range(rotary_dim // 2):
         angle = position * base ** (-2 * i / rotary_dim)
@@ -36,7 +36,7 @@ class ReferenceTransformer:
     normalize_before: bool = False
 
     def logits(self, source: list[int], target: list[int]) -> Tensor:
-        """Give the logits of each next token, (T, V), for target input `target` (its first token is </s>)."""
+        """Return the logits of each next token, (T, V), for target input `target` (its first token is </s>)."""
         memory = self._stack("encoder", source, memory=None)
         return self._stack("decoder", target, memory) @ self._parameter("decoder.output_projection.weight").T
 

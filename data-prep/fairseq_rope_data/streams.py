@@ -9,7 +9,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # no more space, or no more is
 
 
 def open_closed_streams() -> list[str]:
-    """Give a closed standard stream a descriptor, or the next file would take its number, and what is printed.
+    """Open a descriptor for each closed standard stream, or the next file would take its number, and what is printed.
 
     To read from stdin and to write to stdout are errors then; who closed stderr wants no messages.
 

@@ -27,7 +27,7 @@ class FusedLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion
     """
 
     def forward(self, model: Any, sample: dict[str, Any], reduce: bool = True) -> tuple[Tensor, int, dict[str, Any]]:
-        """Give the loss of a batch, its sample size and what is to be logged; see fairseq's criterion of the name.
+        """Return the loss of a batch, its sample size and what is to be logged; see fairseq's criterion of the name.
 
         Args:
             model: its forward takes `features_only`.
@@ -71,7 +71,7 @@ class FusedLabelSmoothedCrossEntropyCriterion(LabelSmoothedCrossEntropyCriterion
 
 
 def _output_weight(decoder: Any) -> Tensor:
-    """Give what features are multiplied by, (V, E), where logits are that and nothing else."""
+    """Return what features are multiplied by, (V, E), where logits are that and nothing else."""
     if getattr(decoder, "adaptive_softmax", None) is not None:
         raise ValueError(f"--criterion {NAME} cannot be used with --adaptive-softmax-cutoff")
     projection = getattr(decoder, "output_projection", None)

@@ -27,7 +27,7 @@ def both(trained: Trained, exported: Path, *options: str) -> tuple[list[Hypothes
 
 
 def tolerance(hypothesis: Hypothesis, length_penalty: float) -> float:
-    """Give what a score may be off by: a sum over tokens, divided by their number to the power of --lenpen."""
+    """Return what a score may be off by: a sum over tokens, divided by their number to the power of --lenpen."""
     length = len(hypothesis.tokens)
     return SCORES["runtime's search"] * length / length**length_penalty
 

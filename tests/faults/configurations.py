@@ -225,7 +225,7 @@ def _stepwise(
 
 
 def _far(kind: str, actual: Tensor, expected: Tensor, where: str = "") -> Iterator[str]:
-    """Say how far two tensors are apart, if that is too far."""
+    """Return how far two tensors are apart, if that is too far."""
     error = float((actual.double() - expected).abs().max() / expected.abs().max().clamp(min=1))
     if not error <= TOLERANCES[kind]:
         yield f"{kind} {where} differ by {error:.1e}, which may be {TOLERANCES[kind]:.0e}"

@@ -232,7 +232,7 @@ def _contents(folder: Path) -> dict[str, str]:
 
 
 def _bad_error(command: Command, file: Path, done: Done) -> str:
-    """Say what is wrong with an error; fairseq's own commands show where they were, ours have one line."""
+    """Return what is wrong with an error; fairseq's own commands show where they were, ours have one line."""
     text = done.text.strip()
     last = text.rpartition("\n")[2]
     if command.module.startswith("fairseq_cli."):

@@ -143,12 +143,12 @@ class Kill:
         return "\n".join(found)
 
     def is_trained(self) -> bool:
-        """Tell whether the recipe has noted that the training is over."""
+        """Return whether the recipe has noted that the training is over."""
         return (self.work / "rope" / "trained").exists()
 
 
 def is_alive(group: int) -> bool:
-    """Tell whether a process group has a process."""
+    """Return whether a process group has a process."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:

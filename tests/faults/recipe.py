@@ -60,7 +60,7 @@ class Recipe:
         self.parts: dict[str, Part] = {}
 
     def command(self, stage: str, work: Path) -> list[str]:
-        """Give the command line of a stage."""
+        """Return the command line of a stage."""
         if stage == EXPORT:
             model = ["--path", str(work / "rope" / "averaged.pt"), "--data", str(work / "data-bin")]
             return [sys.executable, "-m", "fairseq_rope.export.ctranslate2", *model, "--output", str(work / "exported")]

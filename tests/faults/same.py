@@ -99,7 +99,7 @@ def updates_of(path: Path) -> int:
 
 
 def is_whole(path: Path) -> bool:
-    """Tell whether a zip file is there to its end, with its checksums."""
+    """Return whether a zip file is there to its end, with its checksums."""
     try:
         with zipfile.ZipFile(path) as archive:
             return archive.testzip() is None

@@ -25,7 +25,7 @@ def encoded(model, beam: int) -> dict:
 
 
 def steps(model, encoder_out: dict, tokens: Tensor, order: Tensor, no_grad: tuple[int, ...] = ()) -> Tensor:
-    """Give the logits of all steps, (T, B, V), with hypotheses reordered after some of them."""
+    """Return the logits of all steps, (T, B, V), with hypotheses reordered after some of them."""
     state: dict = {}
     found = []
     for t in range(tokens.size(1)):

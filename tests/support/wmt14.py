@@ -25,12 +25,12 @@ STAGES = ("fetch", "prepare", "train", "average", "evaluate")
 
 
 def command(conf: Path, *arguments: str) -> list[str]:
-    """Give the recipe's command line."""
+    """Return the recipe's command line."""
     return ["bash", "scripts/run_wmt14_ende.sh", "--conf", str(conf), *arguments]
 
 
 def settings(work: Path, address: str, **others: str) -> dict[str, object]:
-    """Give the folder and the environment of a run with the server at `address`, for subprocess."""
+    """Return the folder and the environment of a run with the server at `address`, for subprocess."""
     env = environment(work, **{"WMT14_SUBSET": "1", "WMT14_MIRROR": address, "MODELS": "rope", **others})
     return {"cwd": ROOT, "env": env}
 

@@ -44,7 +44,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def free_memory(device: str) -> None:
-    """Give back what no tensor uses: two processes share a GPU."""
+    """Free what no tensor uses: two processes share a GPU."""
     import gc
 
     import torch
