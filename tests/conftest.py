@@ -36,9 +36,12 @@ def data_dir() -> Path:
 
     FAIRSEQ_ROPE_DATA names it, or it is beside the repository.
     """
-    folder = Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data"))
+    given = os.environ.get("FAIRSEQ_ROPE_DATA")
+    folder = Path(given or ROOT.parent / "shared" / "data")
+    if given and not folder.is_dir():
+        pytest.fail(f"FAIRSEQ_ROPE_DATA must be the folder of real corpora, but is {given}")
     if not folder.is_dir():
-        pytest.skip(f"no real corpora at {folder}; set FAIRSEQ_ROPE_DATA to their folder")
+        pytest.skip(f"no real corpora at {folder}; CONTRIBUTING.md says what FAIRSEQ_ROPE_DATA is to hold")
     return folder
 
 

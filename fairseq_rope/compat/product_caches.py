@@ -1,7 +1,7 @@
 """Compiled matrix products are dropped early: text of many lengths would fill memory with them.
 
-Symptom: a translator of ordinary text on a CPU grows to twice its size for hours, and is no faster for it. oneDNN and
-ideep, below torch, each keep a compiled product for every shape that they meet, 1,024 of them.
+Symptom: a translator of mixed text on a CPU grows to nearly twice its size, and is no faster for it: oneDNN and ideep,
+below torch, each keep a compiled product for every shape that they meet, 1,024 of them.
 All versions of torch; can go when the two keep fewer by themselves, or as many as fit into a given memory.
 """
 

@@ -86,30 +86,6 @@ def test_the_file_that_a_link_points_to_is_written_and_the_link_stays(tmp_path: 
     assert contents(tmp_path) == {"link": "new", "dangling": "new", "here": "new"}
 
 
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("no/out", "there is no folder"),
-        ("folder", "it is a folder"),
-        ("link", "it is a folder"),
-        ("loop", "it is a link to itself"),
-        ("astray", "there is no folder /no$"),
-        ("device", "it is a device"),
-        ("pipe", "it is a device"),
-    ],
-)
-def test_a_place_that_cannot_be_written_is_told_before_the_work(tmp_path: Path, name: str, reason: str) -> None:
-    (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")
-    for link, target in (("link", "folder"), ("loop", "loop"), ("astray", "/no/out"), ("device", "/dev/null")):
-        (tmp_path / link).symlink_to(target)
-    with (
-        pytest.raises(UserError, match=rf"^cannot write \S+/{name}(, which is \S+)?: {reason}"),
-        complete_files(tmp_path / "good", tmp_path / name),
-    ):
-        pytest.fail("the work began")
-
-
 def tokenize(text: str, jobs: int, stdout: int, folder: Path) -> subprocess.CompletedProcess[bytes]:
     """Tokenize with a stdout of another kind, buffered as it is for users."""
     (folder / "text").write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairseq_rope_data.errors import UserError
-from fairseq_rope_data.files import complete_file, complete_folder
+from fairseq_rope_data.files import complete_file, complete_files, complete_folder
 from tests.support import ROOT
 
 
@@ -44,6 +44,7 @@ def test_a_failure_leaves_a_links_file_as_it_was(tmp_path: Path) -> None:
         ("folder", "cannot write {}/folder: it is a folder"),
         ("link", "cannot write {}/link, which is {}/folder: it is a folder"),
         ("device", "cannot write {}/device, which is /dev/null: it is a device"),
+        ("pipe", "cannot write {}/pipe: it is a device"),
         ("loop", "cannot write {}/loop: it is a link to itself"),
         ("astray", "cannot write {}/astray, which is /no/out: there is no folder /no"),
         ("no/out", "cannot write {}/no/out: there is no folder {}/no"),
@@ -53,11 +54,13 @@ def test_a_failure_leaves_a_links_file_as_it_was(tmp_path: Path) -> None:
 def test_what_cannot_be_written_is_told_before_the_work(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
     for link, target in (("link", "folder"), ("loop", "loop"), ("astray", "/no/out"), ("device", "/dev/null")):
         (tmp_path / link).symlink_to(target)
-    with pytest.raises(UserError) as caught, complete_file(tmp_path / name):
-        pytest.fail("the work began")
-    assert str(caught.value) == message.replace("{}", str(tmp_path))
+    for outputs in (complete_file(tmp_path / name), complete_files(tmp_path / "good", tmp_path / name)):
+        with pytest.raises(UserError) as caught, outputs:
+            pytest.fail("the work began")
+        assert str(caught.value) == message.replace("{}", str(tmp_path))
 
 
 @pytest.mark.parametrize("name", ["folder", "file", "link", "dangling", "loop"])

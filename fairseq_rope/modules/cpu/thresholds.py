@@ -1,6 +1,6 @@
 """Sizes from which the faster ways of this package are faster on a CPU.
 
-All were chosen on two AMD EPYC (Zen 5) cores with torch 2.13.0 on 2026-11-21, by the command beside each.
+All were chosen on two AMD EPYC (Zen 5) cores with torch 2.13.0 on 2026-11-21; the command beside each shows its effect.
 `python scripts/benchmark.py tricks` shows what each way is worth on another machine.
 """
 
