@@ -15,7 +15,7 @@
 #   --                 what follows goes to pytest; the fault harness is left out
 #
 # Makes its environment (.venv, or $FAIRSEQ_ROPE_ENV; `none` keeps the current python) the first time.
-# Expected time on two cores: installation 3 to 10 minutes, once; the checks at most 15 minutes; --quick about 2;
+# Expected time on two Intel Xeon cores: installation 1 to 10 minutes, once; the checks 18 minutes; --quick 1 minute;
 # --faults about 20.
 #
 # Example: bash scripts/test.sh -- tests/modules -k cache
