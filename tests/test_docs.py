@@ -56,6 +56,15 @@ def test_links_lead_to_files(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_are_there(page: Path):
+    named = set(re.findall(r"`([\w./-]+\.(?:py|sh|env))`", page.read_text(encoding="utf-8")))
+    folders = ("fairseq_rope", "data-prep", "scripts", "tests", "docs", ".ci")
+    paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
+    there = "".join(f"/{path.relative_to(ROOT)}\n" for path in paths)
+    assert [name for name in named if f"/{name}\n" not in there and not re.search("X|[A-Z]{4}", name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_lines_end_by_column_120(page: Path):
     lines = page.read_text(encoding="utf-8").splitlines()
     assert not [number for number, line in enumerate(lines, 1) if len(line) > 120]
