@@ -62,6 +62,8 @@ def test_given_positions_are_those_of_a_search_too():
         with model.decoder.at(positions[:, :t]):
             steps.append(model.decoder(tokens[:, :t], encoder_out=encoder_out, incremental_state=state)[0])
     near(torch.cat(steps, dim=1), full, LOGITS["stepwise"])
+    side_by_side = model.decoder(tokens, encoder_out=encoder_out)[0]
+    assert (side_by_side - full).abs().max() > 1e-3
 
 
 @torch.no_grad()

@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from fairseq_rope.models._positions import POSITION_METHODS
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
+from fairseq_rope.modules.positions.xpos import XPos
 from tests.support.models import SMALL
 from tests.support.small import logits, sample, small, stock
 
@@ -57,6 +59,12 @@ def test_a_method_adds_its_own_weights_and_changes_no_other(method):
     assert added == WEIGHTS.get(method, {})
     if method != "learned":  # whose table is drawn before the layers
         assert all(torch.equal(x, dict(model.named_parameters())[name]) for name, x in rope.named_parameters())
+
+
+def test_xpos_is_the_decoders_alone():
+    model = small(position_method="xpos")
+    assert type(model.encoder.position_method) is RotaryEmbedding
+    assert type(model.decoder.position_method) is XPos
 
 
 @pytest.mark.parametrize("method", ["sinusoidal", "learned"])
