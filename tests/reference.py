@@ -24,6 +24,39 @@ def rotation_matrix(position: float, head_dim: int, *, base: float, rotary_dim: 
     return matrix
 
 
+def scaled_frequencies(
+    name: str, rotary_dim: int, *, base: float, factor: float, length: int
+) -> tuple[list[float], float]:
+    """Return theta of each pair, in radians a token, and the magnitude, from the formulas of the papers."""
+    thetas, magnitude = [], 1.0
+    for i in range(rotary_dim // 2):
+        theta = base ** (-2 * i / rotary_dim)
+        turns = length * theta / (2 * math.pi)
+        if name == "linear":
+            theta = theta / factor
+        elif name == "ntk":
+            theta = (base * factor ** (rotary_dim / (rotary_dim - 2))) ** (-2 * i / rotary_dim)
+        elif name == "yarn":
+            # the pair, as a real number, that turns 32 times, and the one that turns once: base^(-2x/R) L = 2 pi turns
+            first = math.floor(math.log(length / (2 * math.pi * 32), base) * rotary_dim / 2)
+            last = math.ceil(math.log(length / (2 * math.pi), base) * rotary_dim / 2)
+            first, last = max(first, 0), min(last, rotary_dim - 1)  # the authors' code, not the paper
+            if i >= last and i > first:
+                theta = theta / factor
+            elif i > first:
+                slowed = (i - first) / (last - first)
+                theta = theta * (1 - slowed) + theta / factor * slowed
+            magnitude = 0.1 * math.log(factor) + 1
+        elif name == "llama3":
+            if turns < 1:
+                theta = theta / factor
+            elif turns <= 4:
+                smooth = (turns - 1) / (4 - 1)
+                theta = (1 - smooth) * theta / factor + smooth * theta
+        thetas.append(theta)
+    return thetas, magnitude
+
+
 @dataclass
 class ReferenceTransformer:
     """An encoder-decoder Transformer with rotary self-attention over fairseq's parameter names."""
