@@ -6,22 +6,13 @@ state_dict and one sentence at a time, knows no padding, batch or cache, and mul
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-
-def rotation_matrix(position: float, head_dim: int, *, base: float, rotary_dim: int, layout: str) -> Tensor:
-    """Return R(m) of eq. 15, (D, D); dimensions past `rotary_dim` keep their place."""
-    matrix = torch.eye(head_dim, dtype=torch.float64)
-    for i in range(rotary_dim // 2):
-        angle = position * base ** (-2 * i / rotary_dim)
-        a, b = (2 * i, 2 * i + 1) if layout == "interleaved" else (i, i + rotary_dim // 2)
-        matrix[a, a] = matrix[b, b] = math.cos(angle)
-        matrix[a, b], matrix[b, a] = -math.sin(angle), math.sin(angle)
-    return matrix
+Scaling = tuple[str, float, int]  # --rope-scaling, its factor, the original length
 
 
 def scaled_frequencies(
@@ -57,6 +48,21 @@ def scaled_frequencies(
     return thetas, magnitude
 
 
+def rotation_matrix(
+    position: float, head_dim: int, *, base: float, rotary_dim: int, layout: str, scaling: Scaling = ("none", 1.0, 1)
+) -> Tensor:
+    """Return R(m) of eq. 15, (D, D), times the magnitude; dimensions past `rotary_dim` keep their place."""
+    name, factor, length = scaling
+    thetas, magnitude = scaled_frequencies(name, rotary_dim, base=base, factor=factor, length=length)
+    matrix = torch.eye(head_dim, dtype=torch.float64)
+    for i in range(rotary_dim // 2):
+        angle = position * thetas[i]
+        a, b = (2 * i, 2 * i + 1) if layout == "interleaved" else (i, i + rotary_dim // 2)
+        matrix[a, a] = matrix[b, b] = magnitude * math.cos(angle)
+        matrix[a, b], matrix[b, a] = -magnitude * math.sin(angle), magnitude * math.sin(angle)
+    return matrix
+
+
 @dataclass
 class ReferenceTransformer:
     """An encoder-decoder Transformer with rotary self-attention over fairseq's parameter names."""
@@ -66,6 +72,7 @@ class ReferenceTransformer:
     base: float = 10000.0
     fraction: float = 1.0
     layout: str = "interleaved"
+    scaling: dict[str, Scaling] = field(default_factory=dict)  # of the encoder, the decoder
     normalize_before: bool = False
 
     def logits(self, source: list[int], target: list[int]) -> Tensor:
@@ -84,7 +91,7 @@ class ReferenceTransformer:
             name = f"{side}.layers.{layer}"
             x = self._block(x, f"{name}.self_attn_layer_norm", lambda y, n=name: self._self_attention(y, n, side))
             if memory is not None:
-                attend = lambda y, n=name: self._attention(y, memory, f"{n}.encoder_attn", rotate=False, causal=False)  # noqa: E731
+                attend = lambda y, n=name: self._attention(y, memory, f"{n}.encoder_attn", side=None, causal=False)  # noqa: E731
                 x = self._block(x, f"{name}.encoder_attn_layer_norm", attend)
             x = self._block(x, f"{name}.final_layer_norm", lambda y, n=name: self._feed_forward(y, n))
         return self._norm(x, f"{side}.layer_norm") if self.normalize_before else x
@@ -108,24 +115,25 @@ class ReferenceTransformer:
         return self._linear(F.relu(self._linear(x, f"{name}.fc1")), f"{name}.fc2")
 
     def _self_attention(self, x: Tensor, name: str, side: str) -> Tensor:
-        return self._attention(x, x, f"{name}.self_attn", rotate=True, causal=side == "decoder")
+        return self._attention(x, x, f"{name}.self_attn", side=side, causal=side == "decoder")
 
-    def _attention(self, x: Tensor, memory: Tensor, name: str, *, rotate: bool, causal: bool) -> Tensor:
+    def _attention(self, x: Tensor, memory: Tensor, name: str, *, side: str | None, causal: bool) -> Tensor:
         q, k, v = (self._linear(y, f"{name}.{p}_proj") for y, p in ((x, "q"), (memory, "k"), (memory, "v")))
         head_dim = q.size(1) // self.num_heads
         output = torch.zeros_like(q)
         for head in range(self.num_heads):
             part = slice(head * head_dim, (head + 1) * head_dim)
             queries, keys = q[:, part], k[:, part]
-            if rotate:
-                queries, keys = self._rotated(queries), self._rotated(keys)
+            if side:
+                queries, keys = self._rotated(queries, side), self._rotated(keys, side)
             for m in range(len(queries)):
                 visible = m + 1 if causal else len(keys)
                 scores = keys[:visible] @ queries[m] / math.sqrt(head_dim)
                 output[m, part] = torch.softmax(scores, 0) @ v[:visible, part]
         return self._linear(output, f"{name}.out_proj")
 
-    def _rotated(self, x: Tensor) -> Tensor:
+    def _rotated(self, x: Tensor, side: str) -> Tensor:
         head_dim = x.size(1)
         options = dict(base=self.base, rotary_dim=round(head_dim * self.fraction), layout=self.layout)
+        options["scaling"] = self.scaling.get(side, ("none", 1.0, 1))
         return torch.stack([rotation_matrix(m, head_dim, **options) @ row for m, row in enumerate(x)])
