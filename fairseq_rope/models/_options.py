@@ -5,6 +5,7 @@ import math
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from fairseq_rope.models._feed_forward import set_ffn_default
 from fairseq_rope.modules.positions.frequencies import inverse_frequencies
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
@@ -38,7 +39,8 @@ def add_rope_options(parser: ArgumentParser) -> None:
 
 
 def set_rope_defaults(args: Namespace) -> None:
-    """Set RoFormer's rotation where nothing else is asked for, and no other positions."""
+    """Set RoFormer's rotation where nothing else is asked for, no other positions, and what `--ffn` stands for."""
+    set_ffn_default(args)
     args.rope_base = getattr(args, "rope_base", 10000.0)
     args.rope_fraction = getattr(args, "rope_fraction", 1.0)
     args.rope_layout = getattr(args, "rope_layout", "interleaved")

@@ -11,6 +11,7 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.transformer import TransformerConfig, TransformerModel, transformer_legacy
 from torch import nn
 
+from fairseq_rope.models._feed_forward import add_ffn_option, check_ffn
 from fairseq_rope.models._options import add_rope_options, check_options, set_rope_defaults, stack_rotary_embedding
 from fairseq_rope.modules.cpu import accelerate
 from fairseq_rope.modules.decoder import Decoder
@@ -35,6 +36,7 @@ class TransformerRopeModel(TransformerModel):
         """Add all options of `transformer` and the rotation's own; defaults stand in `transformer_rope`."""
         super().add_args(parser)
         add_rope_options(parser)
+        add_ffn_option(parser)
 
     @classmethod
     def build_model(cls, args: Namespace, task: Any) -> "TransformerRopeModel":
@@ -45,6 +47,7 @@ class TransformerRopeModel(TransformerModel):
         """
         transformer_rope(args)  # a checkpoint of an older version may lack an option
         check_options(args, model="transformer_rope")
+        check_ffn(args)
         model: TransformerRopeModel = super().build_model(args, task)
         model.decoder.configure(task)
         accelerate(model)
