@@ -12,6 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+GATES = {  # Shazeer (2020), eq. 5 and 6
+    "geglu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
+    "swiglu": lambda x: x / (1 + torch.exp(-x)),
+}
+
 
 def rotation_matrix(position: float, head_dim: int, *, base: float, rotary_dim: int, layout: str) -> Tensor:
     """Return R(m) of eq. 15, (D, D); dimensions past `rotary_dim` keep their place."""
@@ -34,6 +39,7 @@ class ReferenceTransformer:
     fraction: float = 1.0
     layout: str = "interleaved"
     normalize_before: bool = False
+    ffn: str | None = None
 
     def logits(self, source: list[int], target: list[int]) -> Tensor:
         """Return the logits of each next token, (T, V), for target input `target` (its first token is </s>)."""
@@ -72,7 +78,11 @@ class ReferenceTransformer:
         return x @ self._parameter(f"{name}.weight").T + self._parameter(f"{name}.bias")
 
     def _feed_forward(self, x: Tensor, name: str) -> Tensor:
-        return self._linear(F.relu(self._linear(x, f"{name}.fc1")), f"{name}.fc2")
+        hidden = self._linear(x, f"{name}.fc1")
+        if self.ffn in GATES:
+            size = hidden.size(1) // 2
+            return self._linear(GATES[self.ffn](hidden[:, :size]) * hidden[:, size:], f"{name}.fc2")
+        return self._linear(F.relu(hidden), f"{name}.fc2")
 
     def _self_attention(self, x: Tensor, name: str, side: str) -> Tensor:
         return self._attention(x, x, f"{name}.self_attn", rotate=True, causal=side == "decoder")

@@ -4,6 +4,7 @@ import re
 from argparse import ArgumentParser, Namespace
 
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
+from fairseq.models.transformer import TransformerModel
 
 from fairseq_rope import TransformerRopeModel
 from tests.support import ROOT
@@ -36,10 +37,14 @@ def test_every_arch_is_in_the_table_with_its_sizes():
         assert cells == [layers, *map(str, sizes), norm], arch
 
 
-def test_every_rotary_option_is_in_the_table_with_its_default():
+def options_of(model: type) -> set[str]:
     parser = ArgumentParser()
-    TransformerRopeModel.add_args(parser)
-    options = {name for action in parser._actions for name in action.option_strings if name.startswith("--rope")}
+    model.add_args(parser)
+    return {name for action in parser._actions for name in action.option_strings}
+
+
+def test_every_option_of_our_own_is_in_the_table_with_its_default():
+    options = options_of(TransformerRopeModel) - options_of(TransformerModel)
     table = {row[0]: row[1] for row in rows("Options")}
     assert set(table) == options
     args = defaults("transformer_rope")

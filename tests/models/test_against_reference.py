@@ -15,6 +15,8 @@ VARIANTS = {
     "pre-norm": dict(encoder_normalize_before=True, decoder_normalize_before=True),
     "half layout": dict(rope_layout="half"),
     "half of each head": dict(rope_fraction=0.5, rope_base=500.0),
+    "geglu": dict(ffn="geglu"),
+    "swiglu, pre-norm": dict(ffn="swiglu", encoder_normalize_before=True, decoder_normalize_before=True),
 }
 
 
@@ -29,6 +31,7 @@ def make_model(**options):
         fraction=options.get("rope_fraction", 1.0),
         layout=options.get("rope_layout", "interleaved"),
         normalize_before=options.get("encoder_normalize_before", False),
+        ffn=options.get("ffn"),
     )
     return model, reference
 
