@@ -136,3 +136,13 @@ def test_without_a_gate_the_layer_is_stocks(ffn: str | None):
     for layer in layers(**({} if ffn is None else {"ffn": ffn})):
         assert layer.activation_fn is nn.functional.relu
         assert (layer.fc1.out_features, layer.fc2.in_features) == (STOCK, STOCK)
+
+
+@pytest.mark.parametrize("gate", [None, *GATES])
+def test_quantization_noise_reaches_both_products_in_training_only(gate: str | None):
+    x = random(5, E)
+    for layer in layers(ffn=gate, quant_noise_pq=0.5):
+        hidden = layer.activation_fn(layer.fc1(x))
+        for training in (True, False):
+            for fc, given in ((layer.fc1.train(training), x), (layer.fc2.train(training), hidden)):
+                assert torch.equal(fc(given), fc(given)) is not training
