@@ -2,6 +2,7 @@
 
 Written from Vaswani et al. (2017) and RoFormer (Su et al., 2021, eq. 14-16, 34), not from the package: it takes a
 state_dict and one sentence at a time, knows no padding, batch or cache, and multiplies by whole rotation matrices.
+The other position methods are written from their papers, which `tests/reference_positions.py` names.
 """
 
 import math
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from tests import reference_positions as positions
 
 GATES = {  # Shazeer (2020), eq. 5 and 6
     "geglu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
@@ -31,7 +34,7 @@ def rotation_matrix(position: float, head_dim: int, *, base: float, rotary_dim: 
 
 @dataclass
 class ReferenceTransformer:
-    """An encoder-decoder Transformer with rotary self-attention over fairseq's parameter names."""
+    """An encoder-decoder Transformer over fairseq's parameter names, with rotary self-attention or another method."""
 
     state: dict[str, Tensor]
     num_heads: int
@@ -39,6 +42,7 @@ class ReferenceTransformer:
     fraction: float = 1.0
     layout: str = "interleaved"
     normalize_before: bool = False
+    method: str = "rope"
     ffn: str | None = None
 
     def logits(self, source: list[int], target: list[int]) -> Tensor:
@@ -52,12 +56,15 @@ class ReferenceTransformer:
     def _stack(self, side: str, tokens: list[int], memory: Tensor | None) -> Tensor:
         embedding = self._parameter(f"{side}.embed_tokens.weight")
         x = torch.stack([embedding[token] * math.sqrt(embedding.size(1)) for token in tokens])
+        if self.method in ("sinusoidal", "learned"):
+            table = self.state.get(f"{side}.embed_positions.weight")  # of learned ones
+            x += torch.stack([positions.absolute(m, x.size(1), table) for m in range(len(x))])
         layers = {int(key.split(".")[2]) for key in self.state if key.startswith(f"{side}.layers.")}
         for layer in sorted(layers):
             name = f"{side}.layers.{layer}"
             x = self._block(x, f"{name}.self_attn_layer_norm", lambda y, n=name: self._self_attention(y, n, side))
             if memory is not None:
-                attend = lambda y, n=name: self._attention(y, memory, f"{n}.encoder_attn", rotate=False, causal=False)  # noqa: E731
+                attend = lambda y, n=name: self._attention(y, memory, f"{n}.encoder_attn")  # noqa: E731
                 x = self._block(x, f"{name}.encoder_attn_layer_norm", attend)
             x = self._block(x, f"{name}.final_layer_norm", lambda y, n=name: self._feed_forward(y, n))
         return self._norm(x, f"{side}.layer_norm") if self.normalize_before else x
@@ -85,24 +92,48 @@ class ReferenceTransformer:
         return self._linear(F.relu(hidden), f"{name}.fc2")
 
     def _self_attention(self, x: Tensor, name: str, side: str) -> Tensor:
-        return self._attention(x, x, f"{name}.self_attn", rotate=True, causal=side == "decoder")
+        return self._attention(x, x, f"{name}.self_attn", side=side)
 
-    def _attention(self, x: Tensor, memory: Tensor, name: str, *, rotate: bool, causal: bool) -> Tensor:
+    def _attention(self, x: Tensor, memory: Tensor, name: str, *, side: str = "") -> Tensor:
+        """Attend from `x` to `memory`; self-attention, which knows positions, where `side` is encoder or decoder."""
         q, k, v = (self._linear(y, f"{name}.{p}_proj") for y, p in ((x, "q"), (memory, "k"), (memory, "v")))
         head_dim = q.size(1) // self.num_heads
         output = torch.zeros_like(q)
         for head in range(self.num_heads):
             part = slice(head * head_dim, (head + 1) * head_dim)
-            queries, keys = q[:, part], k[:, part]
-            if rotate:
-                queries, keys = self._rotated(queries), self._rotated(keys)
+            queries, keys, values = q[:, part], k[:, part], v[:, part]
+            if side and self.method in ("rope", "xpos"):
+                stretch = self.method == "xpos" and side == "decoder"
+                queries, keys = self._rotated(queries, stretch), self._rotated(keys, -stretch)
             for m in range(len(queries)):
-                visible = m + 1 if causal else len(keys)
-                scores = keys[:visible] @ queries[m] / math.sqrt(head_dim)
-                output[m, part] = torch.softmax(scores, 0) @ v[:visible, part]
+                visible = m + 1 if side == "decoder" else len(keys)
+                scores, seen = keys[:visible] @ queries[m] / math.sqrt(head_dim), values[:visible]
+                if side and self.method in ("alibi", "t5", "shaw"):
+                    added = [self._relative(n - m, head, queries[m], name, side) for n in range(visible)]
+                    scores = scores + torch.stack([bias for bias, _ in added])
+                    seen = seen + torch.stack([value for _, value in added])
+                output[m, part] = torch.softmax(scores, 0) @ seen
         return self._linear(output, f"{name}.out_proj")
 
-    def _rotated(self, x: Tensor) -> Tensor:
+    def _rotated(self, x: Tensor, stretch: int) -> Tensor:
         head_dim = x.size(1)
         options = dict(base=self.base, rotary_dim=round(head_dim * self.fraction), layout=self.layout)
-        return torch.stack([rotation_matrix(m, head_dim, **options) @ row for m, row in enumerate(x)])
+        matrices = [rotation_matrix(m, head_dim, **options) for m in range(len(x))]
+        if stretch:
+            scales = [positions.xpos_stretch(stretch * m, head_dim, **options) for m in range(len(x))]
+            matrices = [scale @ matrix for scale, matrix in zip(scales, matrices, strict=True)]
+        return torch.stack([matrix @ row for matrix, row in zip(matrices, x, strict=True)])
+
+    def _relative(self, distance: int, head: int, query: Tensor, name: str, side: str) -> tuple[Tensor, Tensor]:
+        """Return what the key at `distance` from `query` adds to their score, and to the key's value."""
+        bias, value = torch.zeros((), dtype=torch.float64), torch.zeros_like(query)
+        if self.method == "alibi":
+            bias = bias - positions.alibi_slope(head, self.num_heads) * abs(distance)
+        elif self.method == "t5":
+            bucket = positions.t5_bucket(distance, bidirectional=side == "encoder")
+            bias = self._parameter(f"{side}.position_weights.biases")[bucket, head]
+        elif self.method == "shaw":
+            keys, values = (self._parameter(f"{name}.position_weights.relative_{part}") for part in ("keys", "values"))
+            row = max(-positions.SHAW_CLIP, min(positions.SHAW_CLIP, distance)) + positions.SHAW_CLIP
+            bias, value = query @ keys[row] / math.sqrt(len(query)), values[row]
+        return bias, value

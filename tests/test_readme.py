@@ -1,4 +1,4 @@
-"""The README's tables say what the code does."""
+"""The tables of README.md and docs/models.md say what the code does."""
 
 import re
 from argparse import ArgumentParser, Namespace
@@ -7,14 +7,13 @@ from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 from fairseq.models.transformer import TransformerModel
 
 from fairseq_rope import TransformerRopeModel
+from fairseq_rope.models._positions import POSITION_METHODS
 from tests.support import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 
-
-def rows(heading: str) -> list[list[str]]:
+def rows(heading: str, page: str = "README.md") -> list[list[str]]:
     """The cells of the table under a heading, without its first two lines."""
-    section = README.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    section = (ROOT / page).read_text(encoding="utf-8").split(f"\n## {heading}\n")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines[2:]]
 
@@ -27,7 +26,7 @@ def defaults(arch: str) -> Namespace:
 
 def test_every_arch_is_in_the_table_with_its_sizes():
     ours = {name for name, model in ARCH_MODEL_REGISTRY.items() if model is TransformerRopeModel}
-    table = {row[0]: row[1:] for row in rows("Architectures")}
+    table = {row[0]: row[1:] for row in rows("Architectures", "docs/models.md")}
     assert set(table) == ours
     for arch, cells in table.items():
         args = defaults(arch)
@@ -37,18 +36,19 @@ def test_every_arch_is_in_the_table_with_its_sizes():
         assert cells == [layers, *map(str, sizes), norm], arch
 
 
-def options_of(model: type) -> set[str]:
-    parser = ArgumentParser()
-    model.add_args(parser)
-    return {name for action in parser._actions for name in action.option_strings}
-
-
-def test_every_option_of_our_own_is_in_the_table_with_its_default():
-    options = options_of(TransformerRopeModel) - options_of(TransformerModel)
+def test_every_option_of_ours_is_in_the_table_with_its_default():
+    names = []
+    for model in (TransformerRopeModel, TransformerModel):
+        parser = ArgumentParser()
+        model.add_args(parser)
+        names.append({name for action in parser._actions for name in action.option_strings})
     table = {row[0]: row[1] for row in rows("Options")}
-    assert set(table) == options
     args = defaults("transformer_rope")
-    assert table == {name: str(getattr(args, name.strip("-").replace("-", "_"))) for name in options}
+    assert table == {name: str(getattr(args, name.strip("-").replace("-", "_"))) for name in names[0] - names[1]}
+
+
+def test_every_position_method_is_in_the_table():
+    assert tuple(row[0] for row in rows("Position methods", "docs/models.md")) == POSITION_METHODS
 
 
 def test_every_tool_and_recipe_is_in_the_tables():

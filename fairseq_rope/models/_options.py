@@ -1,22 +1,19 @@
-"""Options of rotation, for every model that rotates: `--rope-*`, their defaults, and what cannot go with them."""
+"""Options of rotation, `--rope-*` with their defaults, and fairseq's options that cannot go with our attention."""
 
 import functools
 import math
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from fairseq_rope.models._feed_forward import set_ffn_default
 from fairseq_rope.modules.positions.frequencies import inverse_frequencies
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 
-# option of fairseq's transformer -> why rotation cannot go with it
+# option of fairseq's transformer -> why our attention cannot go with it
 _REFUSED = {
-    "encoder_learned_pos": "positions are rotations",
-    "decoder_learned_pos": "positions are rotations",
     "cross_self_attention": "it mixes two sequences' positions in one attention",
-    "encoder_xformers_att_config": "xFormers' attention does not rotate",
-    "decoder_xformers_att_config": "xFormers' attention does not rotate",
+    "encoder_xformers_att_config": "xFormers' attention knows no position method",
+    "decoder_xformers_att_config": "xFormers' attention knows no position method",
 }
 # options of fairseq's transformer that are probabilities
 _PROBABILITIES = (
@@ -39,19 +36,17 @@ def add_rope_options(parser: ArgumentParser) -> None:
 
 
 def set_rope_defaults(args: Namespace) -> None:
-    """Set RoFormer's rotation where nothing else is asked for, no other positions, and what `--ffn` stands for."""
-    set_ffn_default(args)
+    """Set RoFormer's rotation where nothing else is asked for."""
     args.rope_base = getattr(args, "rope_base", 10000.0)
     args.rope_fraction = getattr(args, "rope_fraction", 1.0)
     args.rope_layout = getattr(args, "rope_layout", "interleaved")
-    args.no_token_positional_embeddings = True
 
 
 def check_options(args: Namespace, *, model: str) -> None:
     """Check the options of fairseq's transformer.
 
     Raises:
-        ValueError: one cannot go with rotation in `model`, or is no probability; the text names it.
+        ValueError: one cannot go with `model`, or is no probability; the text names it.
     """
     for option, reason in _REFUSED.items():
         if getattr(args, option, None):
@@ -62,27 +57,29 @@ def check_options(args: Namespace, *, model: str) -> None:
             raise ValueError(f"--{option.replace('_', '-')} must be in [0, 1], but is {value!r}")
 
 
-def stack_rotary_embedding(cfg: Any, stack: Any, *, side: str) -> RotaryEmbedding:
-    """Build the embedding of a stack.
+def stack_rotary_embedding(
+    cfg: Any, stack: Any, *, side: str, method: type[RotaryEmbedding] = RotaryEmbedding
+) -> RotaryEmbedding:
+    """Build the rotation of a stack.
 
     Args:
         cfg: the model's configuration.
         stack: its part for this stack.
-        side: encoder or decoder, for errors.
+        side: encoder or decoder.
+        method: what rotates.
 
     Raises:
-        ValueError: heads don't divide the model size, or see `rotary_embedding`.
+        ValueError: see `rotary_embedding`.
     """
-    if stack.attention_heads < 1 or stack.embed_dim % stack.attention_heads:
-        raise ValueError(
-            f"--{side}-embed-dim must be a multiple of --{side}-attention-heads, "
-            f"but is {stack.embed_dim} with {stack.attention_heads}"
-        )
     head_dim = stack.embed_dim // stack.attention_heads
-    return rotary_embedding(head_dim, base=cfg.rope_base, fraction=cfg.rope_fraction, layout=cfg.rope_layout)
+    return rotary_embedding(
+        head_dim, base=cfg.rope_base, fraction=cfg.rope_fraction, layout=cfg.rope_layout, method=method
+    )
 
 
-def rotary_embedding(head_dim: int, *, base: float, fraction: float, layout: str) -> RotaryEmbedding:
+def rotary_embedding(
+    head_dim: int, *, base: float, fraction: float, layout: str, method: type[RotaryEmbedding] = RotaryEmbedding
+) -> RotaryEmbedding:
     """Build what `--rope-base`, `--rope-fraction` and `--rope-layout` describe for heads of `head_dim` dimensions.
 
     Raises:
@@ -93,7 +90,7 @@ def rotary_embedding(head_dim: int, *, base: float, fraction: float, layout: str
     if layout not in LAYOUTS:
         raise ValueError(f"--rope-layout must be one of {', '.join(LAYOUTS)}, but is {layout!r}")
     frequencies = functools.partial(inverse_frequencies, base=base)
-    return RotaryEmbedding(_rotary_dim(head_dim, fraction), frequencies=frequencies, layout=layout)
+    return method(_rotary_dim(head_dim, fraction), frequencies=frequencies, layout=layout)
 
 
 def _rotary_dim(head_dim: int, fraction: float) -> int:

@@ -10,6 +10,7 @@ from torch import Tensor
 from fairseq_rope.modules.attention_kernels import AttentionKernel, DecodingState, SoftmaxKernel
 from fairseq_rope.modules.cpu.linear import Linear, linear
 from fairseq_rope.modules.cpu.thresholds import MIN_TOKENS_TO_JOIN
+from fairseq_rope.modules.explicit_positions import Positioned
 from fairseq_rope.modules.positions.base import PositionMethod
 
 IncrementalState = dict[str, dict[str, Any]]
@@ -25,7 +26,7 @@ class _Decoding:
     is_joined: bool = False
 
 
-class SelfAttention(MultiheadAttention):
+class SelfAttention(Positioned, MultiheadAttention):
     """fairseq's self-attention, whose queries, keys, scores and values know positions by a `PositionMethod`.
 
     Same parameters and signature as `MultiheadAttention`, so that checkpoints, beam search and pruning work unchanged.
@@ -44,12 +45,12 @@ class SelfAttention(MultiheadAttention):
         q_noise: float = 0.0,
         qn_block_size: int = 8,
     ):
-        """Make the projections as fairseq does; `position_method` is shared by a stack's layers.
+        """Make the projections as fairseq does.
 
         Args:
             embed_dim: E.
             num_heads: H.
-            position_method: what is asked about positions.
+            position_method: what is asked about positions; a stack's layers share it, or each has its own.
             kernel: how to attend; softmax unless given.
             dropout: of the probabilities.
             q_noise: fairseq's quantization noise.
@@ -58,7 +59,9 @@ class SelfAttention(MultiheadAttention):
         super().__init__(
             embed_dim, num_heads, dropout=dropout, self_attention=True, q_noise=q_noise, qn_block_size=qn_block_size
         )
-        self.position_method = position_method
+        self.position_method = position_method.for_layer()
+        if self.position_method is not position_method:
+            self.position_weights = self.position_method.weights
         self.kernel: AttentionKernel = kernel or SoftmaxKernel()
 
     def forward(
@@ -73,7 +76,6 @@ class SelfAttention(MultiheadAttention):
         attn_mask: Tensor | None = None,
         before_softmax: bool = False,
         need_head_weights: bool = False,
-        positions: Tensor | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from `query` to itself and to what `incremental_state` holds of the earlier steps.
 
@@ -88,21 +90,25 @@ class SelfAttention(MultiheadAttention):
             attn_mask: (T, S), added to the scores, or true where a key is hidden; or `attention_core.CAUSAL`.
             before_softmax: not supported.
             need_head_weights: return the probabilities of each head.
-            positions: (B, T), whole or real numbers; None: tokens stand side by side, after the earlier steps'.
 
         Returns: (T, B, E), and the probabilities (B, T, S) or (H, B, T, S) or None.
 
         Raises:
-            ValueError: a use that positions have no meaning for, such as keys from elsewhere.
+            ValueError: a use that positions have no meaning for, such as keys from elsewhere; or positions are given
+                to a method that does not take them.
         """
         if static_kv or before_softmax or any(x is not None and x is not query for x in (key, value)):
             raise ValueError("rotary attention is self-attention: no other keys, static_kv or before_softmax")
+        if self.positions is not None and not self.position_method.takes_positions:
+            raise ValueError(
+                f"explicit positions are for methods that rotate, not for {type(self.position_method).__name__}"
+            )
         decoding = None if incremental_state is None else self._decoding(incremental_state)
         attended, weights = self.kernel.attend(
             self._project(query, decoding),
             self.position_method,
             None if decoding is None else decoding.state,
-            positions=positions,
+            positions=self.positions,
             attn_mask=attn_mask,
             key_padding_mask=key_padding_mask,
             dropout=self.dropout_module,

@@ -86,6 +86,6 @@ class SoftmaxKernel:
             key_padding_mask=key_padding_mask,
             dropout=dropout,
             need_weights=need_weights,
-            position_bias=method.bias(q, num_keys=k.size(2), offset=offset, positions=positions),
-            added_values=method.added_values(offset=offset, positions=positions),
+            position_bias=method.bias(q, num_keys=k.size(2), offset=offset),
+            added_values=method.added_values(offset=offset),
         )

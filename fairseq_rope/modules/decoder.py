@@ -1,4 +1,4 @@
-"""The decoder: a stack of our layers without absolute positions."""
+"""The decoder: a stack of our layers."""
 
 from typing import Any
 
@@ -6,12 +6,13 @@ from fairseq.models.transformer import TransformerDecoderBase
 from torch import Tensor, nn
 
 from fairseq_rope.modules.attention_core import CAUSAL
+from fairseq_rope.modules.explicit_positions import PositionedStack
 from fairseq_rope.modules.layers import DecoderLayer, drop_absolute_positions, wrap
 from fairseq_rope.modules.positions.base import PositionMethod
 
 
-class Decoder(TransformerDecoderBase):
-    """fairseq's decoder made of our layers, without absolute positions."""
+class Decoder(PositionedStack, TransformerDecoderBase):
+    """fairseq's decoder made of our layers; absolute positions are fairseq's, where it is configured to add them."""
 
     def __init__(
         self,
@@ -24,6 +25,8 @@ class Decoder(TransformerDecoderBase):
     ):
         self.position_method = position_method  # before fairseq builds the layers
         super().__init__(cfg, dictionary, embed_tokens, no_encoder_attn=no_encoder_attn)
+        if position_method.weights is not None:
+            self.position_weights = position_method.weights
         self.returns_attention = False
         self.left_pad_target = True
 
@@ -64,10 +67,15 @@ class Decoder(TransformerDecoderBase):
         source_padding = _first(encoder_out, "encoder_padding_mask")
         asked = self.returns_attention or alignment_layer is not None or self._prints_alignment()
         aligned = self.num_layers - 1 if alignment_layer is None else alignment_layer
+        positions = self.positions_of(prev_output_tokens)
+        absolute = None
+        if self.embed_positions is not None:
+            absolute = self.embed_positions(prev_output_tokens, incremental_state=incremental_state)
         if incremental_state is not None:
             prev_output_tokens = prev_output_tokens[:, -1:]
+            positions, absolute = (x if x is None else x[:, -1:] for x in (positions, absolute))
         # (B, T, E) -> (T, B, E)
-        x = self._embed(prev_output_tokens).transpose(0, 1)
+        x = self._embed(prev_output_tokens, absolute).transpose(0, 1)
         causal = incremental_state is None and not full_context_alignment
         padding = self._padding(prev_output_tokens, causal=causal)
         attention: Tensor | None = None
@@ -83,6 +91,7 @@ class Decoder(TransformerDecoderBase):
                 self_attn_padding_mask=padding,
                 need_attn=need_attention,
                 need_head_weights=need_attention,
+                positions=positions,
             )
             states.append(x)
             if need_attention and weights is not None:
@@ -95,11 +104,15 @@ class Decoder(TransformerDecoderBase):
             x = self.project_out_dim(x)
         return x, {"attn": [attention], "inner_states": states}
 
-    def _embed(self, tokens: Tensor) -> Tensor:
+    def _embed(self, tokens: Tensor, absolute: Tensor | None) -> Tensor:
         x = self.embed_scale * self.embed_tokens(tokens.contiguous())
-        for module in (self.quant_noise, self.project_in_dim, self.layernorm_embedding):
+        for module in (self.quant_noise, self.project_in_dim):
             if module is not None:
                 x = module(x)
+        if absolute is not None:
+            x = x + absolute
+        if self.layernorm_embedding is not None:
+            x = self.layernorm_embedding(x)
         return self.dropout_module(x)
 
     def _padding(self, tokens: Tensor, *, causal: bool) -> Tensor | None:
@@ -117,7 +130,7 @@ class Decoder(TransformerDecoderBase):
 
     def upgrade_state_dict_named(self, state_dict: dict[str, Tensor], name: str) -> dict[str, Tensor]:
         """Load a stock `transformer` checkpoint: its absolute positions are dropped."""
-        drop_absolute_positions(state_dict, name)
+        drop_absolute_positions(self, state_dict, name)
         upgraded: dict[str, Tensor] = super().upgrade_state_dict_named(state_dict, name)
         if self.output_projection is None:
             # with shared embeddings fairseq adds one all the same, and could never load what it trained

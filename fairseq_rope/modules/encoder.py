@@ -1,4 +1,4 @@
-"""The encoder: a stack of our layers without absolute positions."""
+"""The encoder: a stack of our layers."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from fairseq_rope.compat.fast_path import drop_copies
 from fairseq_rope.modules.beam import sentence_rows
+from fairseq_rope.modules.explicit_positions import PositionedStack
 from fairseq_rope.modules.layers import EncoderLayer, drop_absolute_positions, wrap
 from fairseq_rope.modules.positions.base import PositionMethod
 
@@ -23,17 +24,34 @@ _SENTENCE_AXES = {
 }
 
 
-class Encoder(TransformerEncoderBase):
-    """fairseq's encoder made of our layers, without absolute positions."""
+class Encoder(PositionedStack, TransformerEncoderBase):
+    """fairseq's encoder made of our layers; absolute positions are fairseq's, where it is configured to add them."""
 
     def __init__(self, cfg: Any, dictionary: Any, embed_tokens: nn.Module, *, position_method: PositionMethod):
         self.position_method = position_method  # before fairseq builds the layers
         super().__init__(cfg, dictionary, embed_tokens)
+        if position_method.weights is not None:
+            self.position_weights = position_method.weights
         self.beam_size = 1
 
     def build_encoder_layer(self, cfg: Any) -> nn.Module:
         """Build one layer, with activation checkpointing and sharding as configured."""
         return wrap(EncoderLayer(cfg, position_method=self.position_method, return_fc=self.return_fc), cfg)
+
+    def forward_torchscript(self, net_input: dict[str, Any]) -> EncoderOut:
+        """Encode the source of a batch, in a search; at the positions `src_positions` (B, S) of the batch.
+
+        Raises:
+            ValueError: the batch has positions of the target, which a search does not ask for.
+        """
+        if net_input.get("tgt_positions") is not None:
+            raise ValueError(
+                "tgt_positions cannot be used in a search, whose target is not known; --rope-restart-after can"
+            )
+        known = {name: x for name, x in net_input.items() if name not in ("src_positions", "tgt_positions")}
+        with self.at(net_input.get("src_positions")):
+            encoded: EncoderOut = super().forward_torchscript(known)
+        return encoded
 
     def forward_scriptable(
         self,
@@ -53,6 +71,7 @@ class Encoder(TransformerEncoderBase):
         Returns: fairseq's dictionary: `encoder_out` [(S, N, E)], `encoder_padding_mask` [(N, S)], ...
         """
         padding = src_tokens.eq(self.padding_idx)
+        positions = self.positions_of(src_tokens)
         x, embedding = self.forward_embedding(src_tokens, token_embeddings)
         # (N, S, E) -> (S, N, E)
         x = x.masked_fill(padding[..., None], 0).transpose(0, 1)
@@ -60,7 +79,7 @@ class Encoder(TransformerEncoderBase):
         mask = padding if padding.device.type != "cpu" or padding.any() else None
         states, results = [x], []
         for layer in self.layers:
-            output = layer(x, encoder_padding_mask=mask)
+            output = layer(x, encoder_padding_mask=mask, positions=positions)
             x, result = output if isinstance(output, tuple) else (output, None)
             states.append(x)
             results.append(result)
@@ -100,6 +119,6 @@ class Encoder(TransformerEncoderBase):
 
     def upgrade_state_dict_named(self, state_dict: dict[str, Tensor], name: str) -> dict[str, Tensor]:
         """Load stock `transformer` checkpoints of both fairseqs: absolute positions and 0.12.2's copies are dropped."""
-        drop_absolute_positions(state_dict, name)
+        drop_absolute_positions(self, state_dict, name)
         drop_copies(state_dict, name)
         return super().upgrade_state_dict_named(state_dict, name)

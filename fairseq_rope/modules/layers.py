@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from fairseq_rope.compat.fast_path import NoFastPath
 from fairseq_rope.modules.attention import SelfAttention
 from fairseq_rope.modules.cross_attention import CrossAttention
+from fairseq_rope.modules.explicit_positions import PositionedLayer
 from fairseq_rope.modules.feed_forward import GatedFeedForward
 from fairseq_rope.modules.positions.base import PositionMethod
 
 logger = logging.getLogger(__name__)
 
 
-class EncoderLayer(NoFastPath, GatedFeedForward, TransformerEncoderLayerBase):
+class EncoderLayer(PositionedLayer, NoFastPath, GatedFeedForward, TransformerEncoderLayerBase):
     """fairseq's encoder layer with our self-attention."""
 
     def __init__(self, cfg: Any, *, position_method: PositionMethod, return_fc: bool = False):
@@ -33,7 +34,7 @@ class EncoderLayer(NoFastPath, GatedFeedForward, TransformerEncoderLayerBase):
         return _self_attention(self, embed_dim, cfg.encoder.attention_heads, cfg)
 
 
-class DecoderLayer(GatedFeedForward, TransformerDecoderLayerBase):
+class DecoderLayer(PositionedLayer, GatedFeedForward, TransformerDecoderLayerBase):
     """fairseq's decoder layer with our self-attention, and cross-attention by sentence."""
 
     def __init__(self, cfg: Any, no_encoder_attn: bool = False, *, position_method: PositionMethod):
@@ -87,9 +88,11 @@ def wrap(layer: nn.Module, cfg: Any) -> nn.Module:
     return fsdp_wrap(layer, min_num_params=0 if cfg.checkpoint_activations else cfg.min_params_to_wrap)
 
 
-def drop_absolute_positions(state_dict: dict[str, Tensor], name: str) -> None:
-    """Take the absolute positions of the stack `name` out of a stock checkpoint."""
+def drop_absolute_positions(stack: Any, state_dict: dict[str, Tensor], name: str) -> None:
+    """Take absolute positions out of a stock checkpoint of the stack `name`, which has none."""
+    if stack.embed_positions is not None:
+        return
     for key in [key for key in state_dict if key.startswith(f"{name}.embed_positions.")]:
         if key.endswith(".weight"):
-            logger.warning("%s: learned positions of the checkpoint are dropped, for rotation replaces them", key)
+            logger.warning("%s: learned positions of the checkpoint are dropped: this model has none", key)
         del state_dict[key]

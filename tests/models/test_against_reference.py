@@ -5,6 +5,7 @@ import torch
 from fairseq.data.data_utils import collate_tokens
 from torch import Tensor
 
+from fairseq_rope.models._positions import POSITION_METHODS
 from tests.reference import ReferenceTransformer
 from tests.support.models import SMALL, build_model
 from tests.support.near import LOGITS, near
@@ -15,6 +16,8 @@ VARIANTS = {
     "pre-norm": dict(encoder_normalize_before=True, decoder_normalize_before=True),
     "half layout": dict(rope_layout="half"),
     "half of each head": dict(rope_fraction=0.5, rope_base=500.0),
+    **{name: dict(position_method=name) for name in POSITION_METHODS if name != "rope"},
+    "xpos, half layout": dict(position_method="xpos", rope_layout="half", rope_fraction=0.5),
     "geglu": dict(ffn="geglu"),
     "swiglu, pre-norm": dict(ffn="swiglu", encoder_normalize_before=True, decoder_normalize_before=True),
 }
@@ -31,6 +34,7 @@ def make_model(**options):
         fraction=options.get("rope_fraction", 1.0),
         layout=options.get("rope_layout", "interleaved"),
         normalize_before=options.get("encoder_normalize_before", False),
+        method=options.get("position_method", "rope"),
         ffn=options.get("ffn"),
     )
     return model, reference

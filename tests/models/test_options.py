@@ -39,11 +39,9 @@ STOCK_OPTIONS = {  # options of `transformer` that go on working: what they set,
     "a part of each head, halves": dict(rope_fraction=0.5, rope_layout="half", rope_base=500.0),
 }
 REFUSED = {
-    "encoder_learned_pos": (True, "positions are rotations"),
-    "decoder_learned_pos": (True, "positions are rotations"),
     "cross_self_attention": (True, "it mixes two sequences' positions in one attention"),
-    "encoder_xformers_att_config": ("{'name': 'linformer'}", "xFormers' attention does not rotate"),
-    "decoder_xformers_att_config": ("{'name': 'linformer'}", "xFormers' attention does not rotate"),
+    "encoder_xformers_att_config": ("{'name': 'linformer'}", "xFormers' attention knows no position method"),
+    "decoder_xformers_att_config": ("{'name': 'linformer'}", "xFormers' attention knows no position method"),
 }
 BAD_OPTIONS = {  # the rule of each option is tested with the rotation; here that it is checked when a model is built
     "base": (dict(rope_base=0.0), "--rope-base must be above 0 and finite, but is 0.0"),

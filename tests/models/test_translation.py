@@ -40,7 +40,13 @@ def arch_settings(arch: str) -> dict[str, object]:
 def test_an_arch_has_its_twins_sizes_and_parameters(ours, twin):
     actual, expected = arch_settings(ours), arch_settings(twin)
     rope = {name: actual.pop(name) for name in ROPE_OPTIONS}
-    assert rope == dict(rope_base=10000.0, rope_fraction=1.0, rope_layout="interleaved")
+    assert rope == dict(
+        position_method="rope",
+        rope_base=10000.0,
+        rope_fraction=1.0,
+        rope_layout="interleaved",
+        rope_restart_after=None,
+    )
     assert actual.pop("ffn") is None
     assert actual == {**expected, "no_token_positional_embeddings": True}
     shapes = [

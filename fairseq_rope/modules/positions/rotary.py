@@ -18,6 +18,8 @@ class RotaryEmbedding(PositionMethod):
     float64, kept in the precision of float32, follows the tensors' device and grows with their length.
     """
 
+    takes_positions = True
+
     def __init__(self, rotary_dim: int, *, frequencies: FrequencySchedule, layout: str = "interleaved"):
         """Make an embedding that rotates the first `rotary_dim` dimensions of each head and passes the others.
 
@@ -29,7 +31,7 @@ class RotaryEmbedding(PositionMethod):
         self.rotary_dim = rotary_dim
         self.layout = layout
         self.theta, self.magnitude = frequencies(rotary_dim)
-        self._table = torch.empty(0, rotary_dim // 2, dtype=torch.complex64)
+        self._table = self._phasors_at(torch.empty(0, dtype=torch.float64, device="cpu")).to(torch.complex64)
 
     def rotate_(self, qk: Tensor, *, offset: int = 0, positions: Tensor | None = None, transpose: bool = False) -> None:
         """Rotate `qk` (..., T, D) in place; see `PositionMethod`."""
@@ -43,22 +45,23 @@ class RotaryEmbedding(PositionMethod):
     def phasors(self, x: Tensor, *, offset: int, positions: Tensor | None) -> Tensor:
         """Return r e^(i angle) of the pairs of `x` (..., T, D): (T, R/2), or (B, 1, T, R/2) at `positions` (B, T)."""
         if positions is None:
-            return self.table(offset + x.size(-2), x.device)[offset:]
-        # (B, T), (R/2,) -> (B, 1, T, R/2)
-        return self._polar(positions.to(x.device).double()[:, None, :, None] * self.theta.to(x.device))
+            return self.table(offset + x.size(-2), x.device)[..., offset:, :]
+        # (B, T) -> (B, 1, T)
+        return self._phasors_at(positions.to(x.device).double()[:, None]).to(torch.complex64)
 
     def table(self, length: int, device: torch.device) -> Tensor:
         """Return the phasors at positions 0 .. length-1, (length, R/2), complex64, on `device`."""
-        size = self._table.size(0)
+        size = self._table.size(-2)
         if length > size:
             size = max(length, 2 * size)  # doubled, so that decoding step by step seldom fills it anew
-        if size != self._table.size(0) or device != self._table.device:
+        if size != self._table.size(-2) or device != self._table.device:
             # a table that is first made while generating must still be usable by autograd later
             with torch.inference_mode(False):
-                # (N,), (R/2,) -> (N, R/2)
-                angles = torch.outer(torch.arange(size, dtype=torch.float64, device="cpu"), self.theta)
-                self._table = self._polar(angles).to(device)
-        return self._table[:length]
+                positions = torch.arange(size, dtype=torch.float64, device="cpu")
+                self._table = self._phasors_at(positions).to(torch.complex64).to(device)
+        return self._table[..., :length, :]
 
-    def _polar(self, angles: Tensor) -> Tensor:
-        return torch.polar(torch.full_like(angles, self.magnitude), angles).to(torch.complex64)
+    def _phasors_at(self, positions: Tensor) -> Tensor:
+        """Return the phasors at `positions` (...), (..., R/2), in float64."""
+        angles = positions[..., None] * self.theta.to(positions.device)
+        return torch.polar(torch.full_like(angles, self.magnitude), angles)
