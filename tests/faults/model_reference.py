@@ -43,7 +43,7 @@ class Stack(ReferenceTransformer):
     def _layer(self, x: Tensor, name: str, memory: Tensor | None) -> Tensor:
         x = self._block(x, f"{name}.self_attn_layer_norm", lambda y: self._self_attention(y, name, self.side))
         if memory is not None:
-            cross = lambda y: self._attention(y, memory, f"{name}.encoder_attn", rotate=False, causal=False)  # noqa: E731
+            cross = lambda y: self._attention(y, memory, f"{name}.encoder_attn")  # noqa: E731
             x = self._block(x, f"{name}.encoder_attn_layer_norm", cross)
         return self._block(x, f"{name}.final_layer_norm", lambda y: self._feed_forward(y, name))
 
