@@ -16,6 +16,10 @@ from torch import Tensor
 from tests import reference_positions as positions
 
 Scaling = tuple[str, float, int]  # --rope-scaling, its factor, the original length
+GATES = {  # Shazeer (2020), eq. 5 and 6
+    "geglu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
+    "swiglu": lambda x: x / (1 + torch.exp(-x)),
+}
 
 
 def scaled_frequencies(
@@ -78,6 +82,7 @@ class ReferenceTransformer:
     scaling: dict[str, Scaling] = field(default_factory=dict)  # of the encoder, the decoder
     normalize_before: bool = False
     method: str = "rope"
+    ffn: str | None = None
 
     def logits(self, source: list[int], target: list[int]) -> Tensor:
         """Return the logits of each next token, (T, V), for target input `target` (its first token is </s>)."""
@@ -119,7 +124,11 @@ class ReferenceTransformer:
         return x @ self._parameter(f"{name}.weight").T + self._parameter(f"{name}.bias")
 
     def _feed_forward(self, x: Tensor, name: str) -> Tensor:
-        return self._linear(F.relu(self._linear(x, f"{name}.fc1")), f"{name}.fc2")
+        hidden = self._linear(x, f"{name}.fc1")
+        if self.ffn in GATES:
+            size = hidden.size(1) // 2
+            return self._linear(GATES[self.ffn](hidden[:, :size]) * hidden[:, size:], f"{name}.fc2")
+        return self._linear(F.relu(hidden), f"{name}.fc2")
 
     def _self_attention(self, x: Tensor, name: str, side: str) -> Tensor:
         return self._attention(x, x, f"{name}.self_attn", side=side)

@@ -23,7 +23,8 @@ REFUSED = {
     ),
     "activation": (
         dict(activation_fn="linear"),
-        "--activation-fn linear cannot be exported to CTranslate2: it has relu, gelu, gelu_fast, gelu_accurate, tanh",
+        "--activation-fn linear cannot be exported to CTranslate2: "
+        "it has relu, gelu, gelu_fast, gelu_accurate, tanh, swish",
     ),
     "no layers": (dict(decoder_layers=0), "--decoder-layers 0 cannot be exported to CTranslate2: it needs one"),
     "large base": (

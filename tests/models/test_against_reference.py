@@ -21,6 +21,8 @@ VARIANTS = {
     "scaled": dict(rope_scaling="ntk", rope_scaling_factor="3"),
     "each stack scaled": dict(rope_scaling="yarn,linear", rope_scaling_factor="3,2", rope_original_length=20),
     "one stack scaled": dict(rope_scaling="none,llama3", rope_scaling_factor=2.5, rope_original_length="30"),
+    "geglu": dict(ffn="geglu"),
+    "swiglu, pre-norm": dict(ffn="swiglu", encoder_normalize_before=True, decoder_normalize_before=True),
 }
 
 
@@ -47,6 +49,7 @@ def make_model(**options):
         scaling=scaling(options),
         normalize_before=options.get("encoder_normalize_before", False),
         method=options.get("position_method", "rope"),
+        ffn=options.get("ffn"),
     )
     return model, reference
 

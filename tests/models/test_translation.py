@@ -43,6 +43,7 @@ def test_an_arch_has_its_twins_sizes_and_parameters(ours, twin):
     scaling = dict(rope_scaling="none", rope_scaling_factor=None, rope_original_length=None)
     rotation = dict(rope_base=10000.0, rope_fraction=1.0, rope_layout="interleaved", rope_restart_after=None)
     assert rope == dict(position_method="rope", **rotation, **scaling)
+    assert actual.pop("ffn") is None
     assert actual == {**expected, "no_token_positional_embeddings": True}
     shapes = [
         {

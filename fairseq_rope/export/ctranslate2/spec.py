@@ -1,6 +1,6 @@
 """Fill CTranslate2's description of a Transformer with the options and weights of a rotary model.
 
-Axes: H heads, D head size, R rotary size, E model size, F feed-forward size, V vocabulary.
+Axes: H heads, D head size, R rotary size, E model size, F hidden size of the feed-forward layers, V vocabulary.
 """
 
 from typing import Any, NamedTuple
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from fairseq_rope.export.ctranslate2.rotation import RuntimeRotation, runtime_rotation
 from fairseq_rope.models.translation import TransformerRopeModel
+from fairseq_rope.modules.feed_forward import GATES
 from fairseq_rope.modules.positions.layouts import pair_order
 
 # --activation-fn -> the same function of the runtime
@@ -22,6 +23,7 @@ ACTIVATIONS = {
     "gelu_fast": common_spec.Activation.GELUTanh,
     "gelu_accurate": common_spec.Activation.GELUTanh,
     "tanh": common_spec.Activation.Tanh,
+    "swish": common_spec.Activation.SWISH,  # what --ffn swiglu stands for
 }
 # a model of the other layout is the same with reordered rows; this is the runtime's simpler kernel on the CPU
 RUNTIME_LAYOUT = "half"
@@ -68,6 +70,7 @@ def _options(model: TransformerRopeModel, stack: Any, layout: str, rotation: Run
         "pre_norm": stack.layers[0].normalize_before,
         "no_final_norm": stack.layer_norm is None,
         "activation": ACTIVATIONS[model.cfg.activation_fn],
+        "ffn_glu": model.cfg.ffn in GATES,
         "layernorm_embedding": stack.layernorm_embedding is not None,
         "rotary_dim": stack.position_method.rotary_dim,
         "rotary_interleave": layout == "interleaved",
@@ -111,8 +114,7 @@ def _fill_stack(spec: Any, stack: Any, embeddings: Any, rows: _Rows) -> None:
         if hasattr(layer_spec, "attention"):
             _fill_cross_attention(layer_spec.attention, layer.encoder_attn)
             _fill_norm(layer_spec.attention.layer_norm, layer.encoder_attn_layer_norm)
-        _fill_linear(layer_spec.ffn.linear_0, layer.fc1)
-        _fill_linear(layer_spec.ffn.linear_1, layer.fc2)
+        _fill_feed_forward(layer_spec.ffn, layer)
         _fill_norm(layer_spec.ffn.layer_norm, layer.final_layer_norm)
     if stack.layer_norm is not None:
         _fill_norm(spec.layer_norm, stack.layer_norm)
@@ -139,6 +141,16 @@ def _fill_cross_attention(spec: Any, attention: Any) -> None:
     spec.linear[1].weight = _array(torch.cat((k.weight, v.weight)))
     spec.linear[1].bias = _array(torch.cat((k.bias, v.bias)))
     _fill_linear(spec.linear[2], attention.out_proj)
+
+
+def _fill_feed_forward(spec: Any, layer: Any) -> None:
+    if layer.gate is None:
+        _fill_linear(spec.linear_0, layer.fc1)
+    else:
+        # (2 F, E) -> two of (F, E): the first is activated
+        spec.linear_0.weight, spec.linear_0_noact.weight = map(_array, layer.fc1.weight.chunk(2))
+        spec.linear_0.bias, spec.linear_0_noact.bias = map(_array, layer.fc1.bias.chunk(2))
+    _fill_linear(spec.linear_1, layer.fc2)
 
 
 def _fill_linear(spec: Any, linear: Any) -> None:
