@@ -1,4 +1,4 @@
-"""fairseq_rope_data.windows: lines come out of windows as they went in, none crosses a document, bad input is refused."""
+"""fairseq_rope_data.windows: lines come out as they went in, none crosses a document, bad input is refused."""
 
 import gzip
 import json
