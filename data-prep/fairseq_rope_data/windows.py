@@ -97,11 +97,15 @@ def check_order(prefix: str, side: Path) -> None:
     """
     report = Path(f"{prefix}.clean.json")
     if report.is_file():
-        facts = json.loads(report.read_text(encoding="utf-8"))
-        if facts["kept"] < facts["read"] and not facts.get("left_blank"):
+        try:
+            facts = json.loads(report.read_bytes())
+            read, dropped, left_blank = facts["read"], facts["read"] - facts["kept"], "left_blank" in facts
+        except (ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{report} is damaged: {error!r}") from None
+        if dropped and not left_blank:
             raise UserError(
-                f"{report}: {facts['read'] - facts['kept']:,} of {facts['read']:,} pairs were dropped, so lines are no "
-                "neighbors any more: use clean_corpus --leave-blank, or here --any-order"
+                f"{report}: {dropped:,} of {read:,} pairs were dropped, so lines are no neighbors any more: use "
+                "clean_corpus --leave-blank, or here --any-order"
             )
     if not belong_together(list(itertools.islice(filter(str.strip, read_lines(side)), LINES))):
         raise UserError(
