@@ -100,7 +100,7 @@ def test_a_log_in_bpe_is_split_after_joining_and_its_raw_references_are_lines(
     }
     log = []
     for i in reversed(range(len(SIZES))):
-        log += [f"S-{i}\t{'wo@@ rd <sep> ' * SIZES[i]}", f"T-{i}\t{windows['T'][i]}"]
+        log += [f"S-{i}\t{'wo@@ rd a <sep> ' * SIZES[i]}", f"T-{i}\t{windows['T'][i]}"]
         log += [f"{letter}-{i}\t-0.1\t{windows['H'][i]}" for letter in "HD"]
     path = write(tmp_path / "log", [*log, "Generate test with beam=5: no score"])
     report = score_log(path, TOKENS, windows=index)
