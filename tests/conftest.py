@@ -12,7 +12,7 @@ from tests.support.trained import Trained, trained_model
 # What puts tests on a level other than `unit`: a path, a fixture, or that their file starts programs.
 SYSTEM = (
     *("benchmarks", "integration", "recipes", "test_faults.py"),
-    *("models/test_learns.py", "models/test_same_training.py"),
+    *("models/test_learns.py", "models/test_methods_learn.py", "models/test_same_training.py"),
 )
 SYSTEM_FIXTURES = {"trained", "exported", "trained_on_windows", "stubs"}
 PROCESS_MODULE = "subprocess"
