@@ -11,8 +11,8 @@ from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairseq_rope.export.ctranslate2.positions import fill_positions, position_options, projection_order
 from fairseq_rope.models.translation import TransformerRopeModel
-from fairseq_rope.modules.positions.layouts import pair_order
 
 # --activation-fn -> the same function of the runtime
 ACTIVATIONS = {
@@ -39,14 +39,13 @@ def transformer_model_spec(model: TransformerRopeModel, *, layout: str = RUNTIME
     encoder_spec = transformer_spec.TransformerEncoderSpec(
         len(encoder.layers), model.cfg.encoder.attention_heads, **_options(model, encoder, layout)
     )
-    del encoder_spec.position_encodings
     decoder_spec = transformer_spec.TransformerDecoderSpec(
         len(decoder.layers),
         model.cfg.decoder.attention_heads,
         project_in_out=decoder.project_out_dim is not None,
         **_options(model, decoder, layout),
     )
-    order = {stack: _row_order(model, stack, layout) for stack in (encoder, decoder)}
+    order = {stack: projection_order(stack, layout=layout) for stack in (encoder, decoder)}
     _fill_stack(encoder_spec, encoder, encoder_spec.embeddings[0], order[encoder])
     _fill_stack(decoder_spec, decoder, decoder_spec.embeddings, order[decoder])
     _fill_linear(decoder_spec.projection, decoder.output_projection)
@@ -63,24 +62,14 @@ def _options(model: TransformerRopeModel, stack: Any, layout: str) -> dict[str, 
         "no_final_norm": stack.layer_norm is None,
         "activation": ACTIVATIONS[model.cfg.activation_fn],
         "layernorm_embedding": stack.layernorm_embedding is not None,
-        "rotary_dim": stack.position_method.rotary_dim,
-        "rotary_interleave": layout == "interleaved",
-        "rotary_base": model.cfg.rope_base,
+        **position_options(stack, layout=layout, base=model.cfg.rope_base),
     }
-
-
-def _row_order(model: TransformerRopeModel, stack: Any, layout: str) -> Tensor:
-    """Return the indices of the rows of `q_proj` and `k_proj` in the order of `layout`, (H x D,)."""
-    attention = stack.layers[0].self_attn
-    rotary = stack.position_method
-    within = pair_order(attention.head_dim, rotary.rotary_dim, source=rotary.layout, target=layout)
-    # (H, 1) + (D,) -> (H, D) -> (H x D,)
-    return (torch.arange(attention.num_heads)[:, None] * attention.head_dim + within).flatten()
 
 
 def _fill_stack(spec: Any, stack: Any, embeddings: Any, row_order: Tensor) -> None:
     embeddings.weight = _array(stack.embed_tokens.weight)
     spec.scale_embeddings = float(stack.embed_scale)
+    fill_positions(spec, stack)
     if stack.layernorm_embedding is not None:
         _fill_norm(spec.layernorm_embedding, stack.layernorm_embedding)
     for layer_spec, layer in zip(spec.layer, stack.layers, strict=True):
