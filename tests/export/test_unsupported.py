@@ -26,6 +26,15 @@ REFUSED = {
         "--activation-fn linear cannot be exported to CTranslate2: "
         "it has relu, gelu, gelu_fast, gelu_accurate, tanh, swish",
     ),
+    "xPos": (
+        dict(position_method="xpos"),
+        "--position-method xpos cannot be exported to CTranslate2: its rotation does not stretch",
+    ),
+    "positions by sentence": (
+        dict(rope_restart_after="w5"),
+        "--rope-restart-after cannot be exported to CTranslate2: "
+        "it counts positions from the start of the sequence only",
+    ),
     "no layers": (dict(decoder_layers=0), "--decoder-layers 0 cannot be exported to CTranslate2: it needs one"),
     "large base": (
         dict(rope_base=1e39),

@@ -3,7 +3,7 @@
 Axes: H heads, D head size, R rotary size, E model size, F hidden size of the feed-forward layers, V vocabulary.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,10 +11,12 @@ from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairseq_rope.export.ctranslate2.positions import Rows, fill_positions, position_options, projection_rows
 from fairseq_rope.export.ctranslate2.rotation import RuntimeRotation, runtime_rotation
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope.modules.feed_forward import GATES
-from fairseq_rope.modules.positions.layouts import pair_order
+from fairseq_rope.modules.positions.base import PositionMethod
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 
 # --activation-fn -> the same function of the runtime
 ACTIVATIONS = {
@@ -38,33 +40,36 @@ def transformer_model_spec(model: TransformerRopeModel, *, layout: str = RUNTIME
 
     Returns: a TransformerSpec without its vocabularies.
     """
-    encoder, decoder = model.encoder, model.decoder
-    rotation = {
-        side: runtime_rotation(model.cfg, stack.position_method, side=side)
-        for side, stack in (("encoder", encoder), ("decoder", decoder))
-    }
+    encoder, decoder = (
+        (stack, _rotation(model.cfg, stack.position_method, side))
+        for side, stack in (("encoder", model.encoder), ("decoder", model.decoder))
+    )
     encoder_spec = transformer_spec.TransformerEncoderSpec(
-        len(encoder.layers),
-        model.cfg.encoder.attention_heads,
-        **_options(model, encoder, layout, rotation["encoder"]),
+        len(model.encoder.layers), model.cfg.encoder.attention_heads, **_options(model, *encoder, layout)
     )
-    del encoder_spec.position_encodings
     decoder_spec = transformer_spec.TransformerDecoderSpec(
-        len(decoder.layers),
+        len(model.decoder.layers),
         model.cfg.decoder.attention_heads,
-        project_in_out=decoder.project_out_dim is not None,
-        **_options(model, decoder, layout, rotation["decoder"]),
+        project_in_out=model.decoder.project_out_dim is not None,
+        **_options(model, *decoder, layout),
     )
-    _fill_stack(encoder_spec, encoder, encoder_spec.embeddings[0], _rows(encoder, layout, rotation["encoder"]))
-    _fill_stack(decoder_spec, decoder, decoder_spec.embeddings, _rows(decoder, layout, rotation["decoder"]))
-    _fill_linear(decoder_spec.projection, decoder.output_projection)
-    if decoder.project_out_dim is not None:
+    for stack_spec, embeddings, (stack, rotation) in (
+        (encoder_spec, encoder_spec.embeddings[0], encoder),
+        (decoder_spec, decoder_spec.embeddings, decoder),
+    ):
+        _fill_stack(stack_spec, stack, embeddings, projection_rows(stack, rotation, layout=layout))
+    _fill_linear(decoder_spec.projection, model.decoder.output_projection)
+    if model.decoder.project_out_dim is not None:
         del decoder_spec.project_in
-        _fill_linear(decoder_spec.project_out, decoder.project_out_dim)
+        _fill_linear(decoder_spec.project_out, model.decoder.project_out_dim)
     return transformer_spec.TransformerSpec(encoder_spec, decoder_spec)
 
 
-def _options(model: TransformerRopeModel, stack: Any, layout: str, rotation: RuntimeRotation) -> dict[str, Any]:
+def _rotation(cfg: Any, method: PositionMethod, side: str) -> RuntimeRotation | None:
+    return runtime_rotation(cfg, method, side=side) if isinstance(method, RotaryEmbedding) else None
+
+
+def _options(model: TransformerRopeModel, stack: Any, rotation: RuntimeRotation | None, layout: str) -> dict[str, Any]:
     """Return the options that encoder and decoder share."""
     return {
         "pre_norm": stack.layers[0].normalize_before,
@@ -72,40 +77,14 @@ def _options(model: TransformerRopeModel, stack: Any, layout: str, rotation: Run
         "activation": ACTIVATIONS[model.cfg.activation_fn],
         "ffn_glu": model.cfg.ffn in GATES,
         "layernorm_embedding": stack.layernorm_embedding is not None,
-        "rotary_dim": stack.position_method.rotary_dim,
-        "rotary_interleave": layout == "interleaved",
-        "rotary_base": rotation.base,
+        **position_options(stack, rotation, layout=layout),
     }
 
 
-class _Rows(NamedTuple):
-    """How the rows of `q_proj` and `k_proj` become the runtime's, and the scaling of its rotation.
-
-    Attributes:
-        order: their indices in the order of the runtime's layout, (H x D,).
-        magnitude: the factor of each of them, in that order, (H x D,).
-        scaling: attributes of the self-attention.
-    """
-
-    order: Tensor
-    magnitude: Tensor
-    scaling: dict[str, Any]
-
-
-def _rows(stack: Any, layout: str, rotation: RuntimeRotation) -> _Rows:
-    attention = stack.layers[0].self_attn
-    rotary = stack.position_method
-    within = pair_order(attention.head_dim, rotary.rotary_dim, source=rotary.layout, target=layout)
-    # (H, 1) + (D,) -> (H, D) -> (H x D,)
-    order = (torch.arange(attention.num_heads)[:, None] * attention.head_dim + within).flatten()
-    magnitude = torch.ones(attention.num_heads, attention.head_dim)
-    magnitude[:, : rotary.rotary_dim] = rotation.magnitude
-    return _Rows(order, magnitude.flatten(), rotation.attributes)
-
-
-def _fill_stack(spec: Any, stack: Any, embeddings: Any, rows: _Rows) -> None:
+def _fill_stack(spec: Any, stack: Any, embeddings: Any, rows: Rows) -> None:
     embeddings.weight = _array(stack.embed_tokens.weight)
     spec.scale_embeddings = float(stack.embed_scale)
+    fill_positions(spec, stack)
     if stack.layernorm_embedding is not None:
         _fill_norm(spec.layernorm_embedding, stack.layernorm_embedding)
     for layer_spec, layer in zip(spec.layer, stack.layers, strict=True):
@@ -120,7 +99,7 @@ def _fill_stack(spec: Any, stack: Any, embeddings: Any, rows: _Rows) -> None:
         _fill_norm(spec.layer_norm, stack.layer_norm)
 
 
-def _fill_self_attention(spec: Any, attention: Any, rows: _Rows) -> None:
+def _fill_self_attention(spec: Any, attention: Any, rows: Rows) -> None:
     weights, biases = [], []
     for projection in (attention.q_proj, attention.k_proj):
         magnitude = rows.magnitude.to(projection.weight)

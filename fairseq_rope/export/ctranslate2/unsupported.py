@@ -10,6 +10,8 @@ from fairseq_rope.export.ctranslate2.rotation import runtime_rotation
 from fairseq_rope.export.ctranslate2.spec import ACTIVATIONS
 from fairseq_rope.models._scaling import scaled_schedule, stack_scaling
 from fairseq_rope.models.translation import TransformerRopeModel
+from fairseq_rope.modules.positions.rotary import RotaryEmbedding
+from fairseq_rope.modules.positions.xpos import XPos
 from fairseq_rope_data.errors import UserError
 
 # option of fairseq's transformer -> why the runtime cannot do it
@@ -19,11 +21,14 @@ _OPTIONS = {
     "quant_noise_scalar": "its rounding is that of its own --quantization",
     "no_cross_attention": "its decoder reads the source",
     "base_layers": "it has no BASE layers",
+    "rope_restart_after": "it counts positions from the start of the sequence only",
 }
 # all that `spec` copies; `version` is fairseq's own
 _WEIGHT = re.compile(
     r"(encoder|decoder)\.("
-    r"version|embed_tokens\.weight|(layernorm_embedding|layer_norm)\.(weight|bias)|(output_projection|project_out_dim)\.weight|"
+    r"version|embed_tokens\.weight|embed_positions\.(weight|_float_tensor)|position_weights\.biases|"
+    r"layers\.\d+\.self_attn\.position_weights\.relative_(keys|values)|"
+    r"(layernorm_embedding|layer_norm)\.(weight|bias)|(output_projection|project_out_dim)\.weight|"
     r"layers\.\d+\.((self_attn|encoder_attn)\.[qkv]_proj|(self_attn|encoder_attn)\.out_proj|fc[12]|"
     r"(self_attn|encoder_attn|final)_layer_norm)\.(weight|bias))"
 )
@@ -44,13 +49,16 @@ def check_supported(model: TransformerRopeModel, *, quantization: str = "float32
     for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
         if not stack.layers:
             raise _unsupported(f"{side}_layers 0", "it needs one")
-        _check_rotation(model.cfg, stack.position_method, side, quantization)
+        if isinstance(stack.position_method, XPos):
+            raise _unsupported("position_method xpos", "its rotation does not stretch")
+        if isinstance(stack.position_method, RotaryEmbedding):
+            _check_rotation(model.cfg, stack.position_method, side, quantization)
     unknown = [name for name in model.state_dict() if not _WEIGHT.fullmatch(name)]
     if unknown:
         raise UserError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
 
 
-def _check_rotation(cfg: Any, rotary: Any, side: str, quantization: str) -> None:
+def _check_rotation(cfg: Any, rotary: RotaryEmbedding, side: str, quantization: str) -> None:
     """Check that the runtime can compute the frequencies of a stack, from numbers in float32."""
     scaling = stack_scaling(cfg, side=side)
     expected = scaled_schedule(scaling, base=cfg.rope_base, rotary_dim=rotary.rotary_dim)(rotary.rotary_dim)
