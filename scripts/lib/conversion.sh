@@ -1,5 +1,5 @@
 # A checkpoint becomes rotary, is trained on and compared with itself: sourced by convert_to_rope.sh, after recipe.sh.
-# shellcheck shell=bash disable=SC2034
+# shellcheck shell=bash disable=SC2034,SC2153
 #
 # In:  $FROM, $DATA, $UPDATES
 # Out: $WORK/data-bin         a link to $DATA
@@ -31,7 +31,6 @@ run_conversion() {
   lock_work
   read_facts
   compare_places
-  refuse_changed
   ! has_stage prepare || prepare_conversion
   for stage in train average evaluate; do
     ! has_stage "$stage" || each_model "${stage}_conversion"
@@ -47,7 +46,9 @@ check_given_files() {
   [[ -n $DATA ]] || die "--data must name the folder of fairseq-preprocess that it was trained on"
   [[ -z $UPDATES || $UPDATES =~ ^[1-9][0-9]{0,8}$ ]] || die "--updates must be a whole number from 1, but is $(quoted "$UPDATES")"
   [[ $SEEDS == 1 ]] || die "--seeds cannot be used here, but is $SEEDS"
+  check_shares
   check_number WARMUP 0
+  check_number AVERAGED 1
   check_number MAX_TOKENS 1
   check_number SHARDS 1 9999
   check_hardware
@@ -59,6 +60,14 @@ check_given_files() {
   [[ ! -e $WORK/data-bin || -L $WORK/data-bin ]] || die "WORK must be a folder of its own, but $WORK has a data-bin of another recipe"
 }
 
+check_shares() {
+  local share
+  [[ $RATE =~ ^[0-9]{0,3}(\.[0-9]{1,6})?$ && $RATE =~ [1-9] ]] || die "RATE must be a number above 0, such as 0.2, but is $(quoted "$RATE")"
+  for share in "${SHARES[@]}"; do
+    [[ $share =~ ^[1-9][0-9]{0,2}$ ]] || die "SHARES must be whole percents from 1, but has $(quoted "$share")"
+  done
+}
+
 # read_checkpoint: set what is to be as in the original, its rate, and after how many updates there is what.
 read_checkpoint() {
   local settings train=("${TRAIN[@]}") interval share rate warmup update
@@ -68,7 +77,7 @@ read_checkpoint() {
   UPDATES=${UPDATES:-$((10 * interval))}
   POINTS=()
   for share in "${SHARES[@]}"; do
-    ((share * interval == 0 || share * interval >= UPDATES)) || POINTS+=($((share * interval)))
+    ((share * interval >= UPDATES)) || POINTS+=($((share * interval)))
   done
   POINTS+=("$UPDATES")
   rate=$(awk -v peak="$PEAK_RATE" -v share="$RATE" 'BEGIN { printf "%.6g", peak * share }')
@@ -87,19 +96,29 @@ read_facts() {
   GIVEN_FACTS=$(python -m fairseq_rope_data.fingerprint -- "$FROM" "$DATA"/dict.*.txt "$DATA"/*.{bin,idx})
 }
 
-# compare_places: what there is of this work folder is made from these settings, this checkpoint and this data.
+# compare_places: what there is of this work folder is made from this checkpoint, this data and these settings.
 compare_places() {
   local model point
-  [[ ! -s $WORK/converted.pt ]] || compare_record "$WORK/converted.pt" "$WORK/converted.pt.settings" "$(prepared_from)"
-  compare_evaluation "$WORK/original" "$(prepared_from)"
-  compare_evaluation "$WORK/converted-0" "$(prepared_from)"
+  [[ ! -s $WORK/converted.pt ]] || compare_record "$WORK" "$WORK/converted.pt.settings" "$(prepared_from)"
+  refuse_changed # or each file of the folder would be named
+  compare_place "$WORK/original" "$(prepared_from)"
+  compare_place "$WORK/converted-0" "$(prepared_from)"
   for model in converted continued; do
-    [[ ! -d $WORK/$model ]] || ! has_checkpoint "$WORK/$model" || compare_record "$WORK/$model" "$WORK/$model/settings" "$(train_record "$model" 1)"
+    [[ ! -d $WORK/$model ]] || ! has_checkpoint "$WORK/$model" ||
+      compare_record "$WORK/$model" "$WORK/$model/settings" "$(train_record "$model" 1)"
     [[ ! -s $WORK/$model/averaged.pt ]] ||
       compare_record "$WORK/$model/averaged.pt" "$WORK/$model/averaged.pt.settings" "$(average_record "$model" 1)"
     compare_evaluation "$WORK/$model" "$(average_record "$model" 1)"
-    for point in "${POINTS[@]}"; do compare_evaluation "$WORK/$model-$point" "$(train_record "$model" 1)"; done
+    for point in "$WORK/$model"-[1-9]*; do compare_place "$point" "$(train_record "$model" 1)"; done
   done
+  refuse_changed
+}
+
+# compare_place DIR RECORD: a folder of nothing but translations and scores is named as a whole.
+compare_place() {
+  local changed=("${CHANGED[@]}")
+  compare_evaluation "$@"
+  ((${#CHANGED[@]} == ${#changed[@]})) || CHANGED=("${changed[@]}" "$1")
 }
 
 # prepare_conversion: the rotary checkpoint; it and the original are scored before anything is trained.
@@ -146,12 +165,15 @@ evaluate_conversion() {
   evaluate_with_loss "$3/averaged.pt" "$3" "$(average_record "$1" "$2")"
 }
 
-# checkpoint_at DIR UPDATES: print the file. At the end of an epoch fairseq names it by the epoch alone: its log knows.
+# checkpoint_at DIR UPDATES: print the file. At the end of an epoch fairseq names it by the epoch alone, which the log tells.
 checkpoint_at() {
-  local name
-  name=$(sed -nE "s/.*Saved checkpoint .*\/(checkpoint[^/]*\.pt) \(epoch [0-9]+ @ $2 updates, .*/\1/p" "$1/train.log" | tail -n 1)
-  [[ -n $name && -s $1/$name ]] || die "$1 has no checkpoint of $2 updates any more: remove it to train again"
-  printf '%s' "$1/$name"
+  local file epoch
+  file=$(find "$1" -maxdepth 1 -name "checkpoint_*_$2.pt" -print -quit)
+  epoch=$(sed -nE "s/^epoch 0*([0-9]+) \\| loss .*\\| num_updates $2 \\|.*/\1/p" "$1/train.log" | tail -n 1)
+  [[ -n $file || ! -s $1/checkpoint$epoch.pt ]] || file=$1/checkpoint$epoch.pt
+  [[ -n $file || $2 != "$UPDATES" ]] || file=$1/checkpoint_last.pt # in the middle of an epoch and of an interval
+  [[ -s $file ]] || die "$1 has no checkpoint of $2 updates any more: remove it to train again"
+  printf '%s' "$file"
 }
 
 evaluate_with_loss() { # CHECKPOINT DIR RECORD
