@@ -9,7 +9,7 @@ from fairseq import checkpoint_utils
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 from fairseq.models.transformer import TransformerModel
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from fairseq_rope.checkpoints.data_folder import check_no_colon, languages
 from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
@@ -41,8 +41,11 @@ class Original:
 
     def section(self, name: str) -> dict[str, Any]:
         """Return a part of the configuration, such as `optimizer`, as a plain dictionary; empty where there is none."""
-        section = self.state["cfg"].get(name)
-        return vars(section) if isinstance(section, Namespace) else dict(OmegaConf.to_container(section or {}))
+        section = self.state["cfg"].get(name) or {}
+        if isinstance(section, Namespace):
+            return vars(section)
+        plain: Any = OmegaConf.to_container(section) if isinstance(section, DictConfig) else section
+        return dict(plain)
 
     @property
     def updates(self) -> int:

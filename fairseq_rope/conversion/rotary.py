@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import torch
 from fairseq.models import ARCH_CONFIG_REGISTRY
@@ -44,8 +45,8 @@ def rotary_checkpoint(original: Original) -> Checkpoint:
         model.load_state_dict(state["model"], strict=True, model_cfg=options)
     except Exception as error:  # a wrong dictionary, an odd head size: each raises its own
         raise UserError(f"--from {original.path} does not fit DATA {original.data}: {brief(error)}") from error
-    cfg = OmegaConf.to_container(original.state["cfg"])
-    return {**state, "args": None, "cfg": {**dict(cfg), "model": options}}
+    cfg: Any = OmegaConf.to_container(original.state["cfg"])
+    return {**state, "args": None, "cfg": {**cfg, "model": options}}
 
 
 def write_rotary(original: Original, output: Path) -> None:

@@ -66,7 +66,7 @@ def _defaults(arch: str) -> Namespace:
 def _component(original: Original, kind: str) -> list[str]:
     """Return the options that choose the criterion or optimizer, and its own."""
     section = original.section(kind)
-    name = section.get("_name")
+    name = str(section.get("_name"))
     registered = REGISTRIES[kind]["registry"].get(name)
     if registered is None:
         raise UserError(f"--from {original.path}: this installation has no --{kind} {name}")

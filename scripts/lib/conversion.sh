@@ -1,5 +1,6 @@
 # A checkpoint becomes rotary, is trained on and compared with itself: sourced by convert_to_rope.sh, after recipe.sh.
-# shellcheck shell=bash disable=SC2034,SC2153
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2153  # settings of this file and of others
 #
 # In:  $FROM, $DATA, $UPDATES
 # Out: $WORK/data-bin         a link to $DATA

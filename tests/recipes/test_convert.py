@@ -169,9 +169,7 @@ def test_other_updates_another_checkpoint_and_other_data_are_refused(place: Stub
         path = place.folder / name
         path.write_text("other\n")
         done = convert(place, tmp_path / "w")
-        assert done.returncode == 1 and f"(above, - then, + now): {tmp_path}/w; remove this" in done.stderr, (
-            done.stderr
-        )
+        assert done.returncode == 1 and f"(above, - then, + now): {tmp_path}/w; remove this" in done.stderr, done.stderr
         path.write_text("weights\n" if name == "original.pt" else "train.en-de.en.bin\n")
     assert convert(place, tmp_path / "w").returncode == 0
 
