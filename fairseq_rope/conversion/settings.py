@@ -10,7 +10,7 @@ from fairseq.models.transformer import TransformerModel
 from fairseq.registry import REGISTRIES
 
 from fairseq_rope.conversion.original import Original, check_sets
-from fairseq_rope.conversion.rotary import ARCH, rotary_options
+from fairseq_rope.conversion.rotary import ARCH, rotary_options, stock_options
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError
 
@@ -53,8 +53,7 @@ def rotary_words(original: Namespace) -> list[str]:
 
 def stock_words(original: Namespace) -> list[str]:
     """Return the options of fairseq-train that make an original's model itself, with no embeddings to load."""
-    options = Namespace(**{**vars(original), "encoder_embed_path": None, "decoder_embed_path": None})
-    return ["--arch", original.arch, *_words(TransformerModel, options, _defaults(original.arch))]
+    return ["--arch", original.arch, *_words(TransformerModel, stock_options(original), _defaults(original.arch))]
 
 
 def _defaults(arch: str) -> Namespace:

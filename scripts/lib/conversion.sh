@@ -4,7 +4,8 @@
 #
 # In:  $FROM, $DATA, $UPDATES
 # Out: $WORK/data-bin         a link to $DATA
-#      $WORK/converted.pt     the original with rotation in the place of its positions, not trained on yet
+#      $WORK/original.pt      the original, less its optimizer's state
+#      $WORK/converted.pt     it with rotation in the place of its positions, not trained on yet
 #      $WORK/converted        the training of that one: checkpoints, averaged.pt, its log and scores
 #      $WORK/continued        the same of the original as it is
 #      $WORK/original, converted-N, continued-N  scores of checkpoints, N updates after the switch
@@ -129,16 +130,18 @@ prepare_conversion() {
     log "have $WORK/converted.pt"
   else
     keep_record "$WORK/converted.pt.settings" "$(prepared_from)"
+    # not $FROM itself: another fairseq's may not load here
+    python -m fairseq_rope.tools.convert --from "$FROM" --data "$DATA" --stock "$WORK/original.pt" >&2
     python -m fairseq_rope.tools.convert --from "$FROM" --data "$DATA" --output "$WORK/converted.pt" >&2
   fi
-  evaluate_with_loss "$FROM" "$WORK/original" "$(prepared_from)"
+  evaluate_with_loss "$WORK/original.pt" "$WORK/original" "$(prepared_from)"
   evaluate_with_loss "$WORK/converted.pt" "$WORK/converted-0" "$(prepared_from)"
 }
 
 # train_conversion MODEL SEED DIR: as any model, but from what there is. Optimizer, rate and data begin anew.
 train_conversion() {
   [[ -s $WORK/converted.pt && -e $WORK/data-bin ]] || die "$WORK/converted.pt is missing: run the stage prepare first"
-  START=(--finetune-from-model "$FROM")
+  START=(--finetune-from-model "$WORK/original.pt")
   [[ $1 != converted ]] || START=(--finetune-from-model "$WORK/converted.pt")
   train_model "$@"
 }

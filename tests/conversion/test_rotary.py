@@ -9,7 +9,7 @@ import torch
 from fairseq.checkpoint_utils import load_model_ensemble_and_task
 
 from fairseq_rope.conversion.original import read_original
-from fairseq_rope.conversion.rotary import write_rotary
+from fairseq_rope.conversion.rotary import rotary_checkpoint, stock_checkpoint, write_checkpoint
 from fairseq_rope_data.errors import UserError
 from tests.support.models import SMALL, build_model, make_task
 from tests.support.originals import data_folder, original_checkpoint, save_original
@@ -35,7 +35,8 @@ def data(tmp_path: Path) -> Path:
 
 def convert(path: Path, data: Path) -> Path:
     output = path.with_name("converted.pt")
-    write_rotary(read_original(path, data), output)
+    original = read_original(path, data)
+    write_checkpoint(original, rotary_checkpoint(original), output)
     return output
 
 
@@ -105,5 +106,22 @@ def test_the_original_is_not_overwritten(data: Path, tmp_path: Path):
     path = save_original(tmp_path / "original.pt")
     (tmp_path / "link.pt").symlink_to(path)
     with pytest.raises(UserError) as caught:
-        write_rotary(read_original(path, data), tmp_path / "link.pt")
+        write_checkpoint(read_original(path, data), {}, tmp_path / "link.pt")
     assert str(caught.value) == f"--output must not be --from, but {tmp_path / 'link.pt'} is {path}"
+
+
+@pytest.mark.parametrize("kind", [{}, LEARNED], ids=["sinusoidal", "learned"])
+@torch.no_grad()
+def test_the_original_itself_is_written_as_any_fairseq_loads_it(kind: dict[str, Any], data: Path, tmp_path: Path):
+    state = original_checkpoint(**kind)
+    state["cfg"]["model"].encoder_embed_path = "/gone/vectors.txt"
+    state["model"]["encoder.layers.0.fc1_weight"] = torch.ones(3)  # such a copy as 0.12.2 saves
+    torch.save(state, tmp_path / "x.pt")
+    original = read_original(tmp_path / "x.pt", data)
+    rotary_checkpoint(original)  # which takes nothing away from it
+    write_checkpoint(original, stock_checkpoint(original), tmp_path / "stock.pt")
+    (model,), cfg, _ = load_model_ensemble_and_task([str(tmp_path / "stock.pt")], task=make_task())
+    assert type(model).__name__ == "TransformerModel" and cfg.model.arch == "transformer"
+    # padding would take the fast path of 0.12.2
+    batch = (torch.tensor([[7, 8, 2]]), torch.tensor([3]), torch.tensor([[2, 9]]))
+    assert torch.equal(model.eval()(*batch)[0], build_model("transformer", **SMALL, **kind)(*batch)[0])

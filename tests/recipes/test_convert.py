@@ -104,7 +104,7 @@ def test_both_models_are_trained_alike_from_where_they_are_and_for_a_tenth_of_th
         *("--distributed-world-size", "1", "--cpu"),
     ]
     assert value(converted, "--finetune-from-model") == f"{work}/converted.pt"
-    assert value(continued, "--finetune-from-model") == str(place.folder / "original.pt")
+    assert value(continued, "--finetune-from-model") == f"{work}/original.pt"
     assert (value(converted, "--max-tokens"), value(converted, "--update-freq")) == ("4096", "2")
     swapped = [word.replace("converted", "continued") for word in converted]
     swapped[swapped.index("transformer_rope")] = "transformer"
@@ -124,7 +124,7 @@ def test_the_test_sets_are_translated_by_both_at_each_point_and_by_the_averages(
     work = tmp_path / "w"
     assert convert(place, work).returncode == 0
     point = ("checkpoint_1_40", "checkpoint1", "checkpoint_1_200", "checkpoint5", "averaged")
-    files = [str(place.folder / "original.pt"), f"{work}/converted.pt"]
+    files = [f"{work}/original.pt", f"{work}/converted.pt"]
     files += [f"{work}/{model}/{name}.pt" for model in ("converted", "continued") for name in point]
     translated = [(value(call, "--path"), value(call, "--gen-subset")) for call in place.calls("fairseq-generate")]
     assert translated == [(file, subset) for file in files for subset in ("test", "test1")]
