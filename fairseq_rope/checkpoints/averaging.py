@@ -30,13 +30,13 @@ def average_checkpoints(paths: Sequence[Path]) -> Checkpoint:
         state = load_checkpoint(path)
         mean.add(path, state.pop("model"))
         print(_table_row(path, state), flush=True)
-        result = result or _without_training_state(state)
+        result = result or without_training_state(state)
         del state
     result["model"] = mean.result()
     return result
 
 
-def _without_training_state(state: Checkpoint) -> Checkpoint:
+def without_training_state(state: Checkpoint) -> Checkpoint:
     """Keep what fairseq's loaders read: args or cfg, task_state, optimizer_history and extra_state."""
     kept = {key: value for key, value in state.items() if key != _OPTIMIZER_STATE}
     if state.get("optimizer_history"):

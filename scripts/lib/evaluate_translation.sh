@@ -5,14 +5,13 @@
 # Out: $WORK/MODEL/{generate-SET.log,hyp-SET.LANG,score-SET.json}
 # Settings: GENERATE, TEST_SETS, TEST_WINDOWS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
 
-generate_record() { # MODEL SEED SET
-  average_record "$1" "$2"
-  printf '[generate]\n'
-  given_text "$(lines_of "$3")"
+generate_record() { # RECORD SET, the record of the checkpoint
+  printf '%s\n[generate]\n' "$1"
+  given_text "$(lines_of "$2")"
   option_lines "${GENERATE[@]}"
 }
 
-score_record() { # MODEL SEED SET
+score_record() { # RECORD SET
   local options
   generate_record "$@"
   score_options options
@@ -22,15 +21,20 @@ score_record() { # MODEL SEED SET
 
 # evaluate_model MODEL SEED DIR: translate and score every test set.
 evaluate_model() {
-  local dir=$3 index set sets subset
-  [[ -s $dir/averaged.pt ]] || die "$dir/averaged.pt is missing: run the stage average first"
+  [[ -s $3/averaged.pt ]] || die "$3/averaged.pt is missing: run the stage average first"
+  evaluate_checkpoint "$3/averaged.pt" "$3" "$(average_record "$1" "$2")"
+}
+
+# evaluate_checkpoint CHECKPOINT DIR RECORD: into DIR; RECORD is the checkpoint's.
+evaluate_checkpoint() {
+  local dir=$2 index set sets subset
   tested_sets sets
   for index in "${!sets[@]}"; do
     set=${sets[index]}
     subset=test$index # fairseq's names: test, test1, test2 ...
-    keep_record "$dir/generate-$set.log.settings" "$(generate_record "$1" "$2" "$set")"
-    step "$dir/generate-$set.log" generate "$dir/averaged.pt" "${subset/%test0/test}"
-    keep_record "$dir/score-$set.json.settings" "$(score_record "$1" "$2" "$set")"
+    keep_record "$dir/generate-$set.log.settings" "$(generate_record "$3" "$set")"
+    step "$dir/generate-$set.log" generate "$1" "${subset/%test0/test}"
+    keep_record "$dir/score-$set.json.settings" "$(score_record "$3" "$set")"
     step "$dir/score-$set.json" score_set "$set" "$dir"
   done
 }

@@ -81,9 +81,8 @@ compare_all() {
 # compare_models LAST: what there is of all models of this folder, up to the stage LAST, is made from these settings and
 # this text: they end in one table.
 compare_models() {
-  local dir set sets model seed known
+  local dir model seed known
   conf_models known
-  tested_sets sets
   for dir in "$WORK"/*; do
     [[ ${dir##*/} =~ ^([a-z0-9_]+)(-seed([0-9]+))?$ && -d $dir ]] || continue
     model=${BASH_REMATCH[1]} seed=${BASH_REMATCH[3]:-1}
@@ -92,11 +91,18 @@ compare_models() {
     [[ $1 != train ]] || continue
     [[ ! -s $dir/averaged.pt ]] || compare_record "$dir/averaged.pt" "$dir/averaged.pt.settings" "$(average_record "$model" "$seed")"
     [[ $1 != average ]] || continue
-    for set in "${sets[@]}"; do
-      [[ ! -s $dir/generate-$set.log ]] ||
-        compare_record "$dir/generate-$set.log" "$dir/generate-$set.log.settings" "$(generate_record "$model" "$seed" "$set")"
-      [[ ! -s $dir/score-$set.json ]] ||
-        compare_record "$dir/score-$set.json" "$dir/score-$set.json.settings" "$(score_record "$model" "$seed" "$set")"
-    done
+    compare_evaluation "$dir" "$(average_record "$model" "$seed")"
+  done
+}
+
+# compare_evaluation DIR RECORD: translations and scores of a checkpoint, whose record is RECORD.
+compare_evaluation() {
+  local set sets
+  tested_sets sets
+  for set in "${sets[@]}"; do
+    [[ ! -s $1/generate-$set.log ]] ||
+      compare_record "$1/generate-$set.log" "$1/generate-$set.log.settings" "$(generate_record "$2" "$set")"
+    [[ ! -s $1/score-$set.json ]] ||
+      compare_record "$1/score-$set.json" "$1/score-$set.json.settings" "$(score_record "$2" "$set")"
   done
 }

@@ -15,6 +15,8 @@ export ONEDNN_PRIMITIVE_CACHE_CAPACITY=${ONEDNN_PRIMITIVE_CACHE_CAPACITY:-64} LR
 # on a busy machine threads that wait long for each other get nothing done: see fairseq_rope/compat/openmp.py
 [[ -n ${OMP_WAIT_POLICY:-}${GOMP_SPINCOUNT:-} ]] || export GOMP_SPINCOUNT=10000
 
+START=() # options of where a training begins, which are no settings: a checkpoint may be moved
+
 # train_options OPTIONS MODEL SEED: fill the array OPTIONS with fairseq-train's, less those of place and hardware.
 train_options() {
   local -n options_=$1 architecture=MODEL_${2^^}
@@ -51,7 +53,7 @@ train_model() {
     options+=(--log-file "$dir/train.log" --tensorboard-logdir "$dir/tensorboard")
   fi
   launch_training "$(training_data)" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
-    --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" "${batch[@]}" "${options[@]}" >&2
+    --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" "${START[@]}" "${batch[@]}" "${options[@]}" >&2
   ((NODE_RANK > 0)) || : >"$dir/trained"
 }
 

@@ -1,0 +1,124 @@
+"""The checkpoint to convert: fairseq's `transformer`, of any size and age."""
+
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairseq import checkpoint_utils
+from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
+from fairseq.models.transformer import TransformerModel
+from fairseq.tasks.translation import TranslationConfig, TranslationTask
+from omegaconf import DictConfig, OmegaConf
+
+from fairseq_rope.checkpoints.data_folder import check_no_colon, languages
+from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
+from fairseq_rope.checkpoints.loading import brief
+from fairseq_rope.models.translation import TransformerRopeModel
+from fairseq_rope_data.errors import UserError
+
+# folders of fairseq-preprocess have the files of a set under the name of either direction
+_INDEX = "{set}.{pair}.{lang}.idx"
+
+
+@dataclass(frozen=True)
+class Original:
+    """A checkpoint with its options, in the form of today's fairseq, and the task that its DATA belongs to.
+
+    Args:
+        path: the file.
+        state: what it holds; `cfg` is as fairseq upgrades it, also where the file has `args`.
+        model: the options of its model, those that an old file lacks included.
+        task: with the languages of the checkpoint and the dictionaries of DATA.
+        data: DATA.
+    """
+
+    path: Path
+    state: Checkpoint
+    model: Namespace
+    task: TranslationTask
+    data: Path
+
+    def section(self, name: str) -> dict[str, Any]:
+        """Return a part of the configuration, such as `optimizer`, as a plain dictionary; empty where there is none."""
+        section = self.state["cfg"].get(name) or {}
+        if isinstance(section, Namespace):
+            return vars(section)
+        plain: Any = OmegaConf.to_container(section) if isinstance(section, DictConfig) else section
+        return dict(plain)
+
+    @property
+    def updates(self) -> int:
+        """How many updates it was trained for; 0 where it doesn't say."""
+        history = self.state.get("optimizer_history") or [{}]
+        return int(history[-1].get("num_updates") or 0)
+
+
+def read_original(path: Path, data: Path) -> Original:
+    """Read a checkpoint to convert and the dictionaries of the folder that it was trained on.
+
+    Raises:
+        UserError: no checkpoint, one of another model or task, or no folder of fairseq-preprocess for its languages.
+    """
+    check_no_colon("--from", str(path))
+    load_checkpoint(path)  # for its checks, whose errors say what is wrong with a file
+    try:
+        state = checkpoint_utils.load_checkpoint_to_cpu(str(path))
+    except UserError:  # of the checks in compat/
+        raise
+    except Exception as error:  # options of a fairseq that nobody has any more
+        raise UserError(f"cannot load {path}: {brief(error)}") from error
+    model = _model_options(path, state)
+    return Original(path, state, model, _task(path, state, data), data)
+
+
+def check_sets(original: Original) -> list[str]:
+    """Check that DATA has sets to train on, to validate and to test with; return the test sets, fairseq's names.
+
+    Raises:
+        UserError: one of them is missing.
+    """
+    for name in ("train", "valid", "test"):
+        if not _has_set(original, name):
+            raise UserError(f"DATA {original.data} has no {name} set: there is no {_index_name(original, name)}")
+    tests = ["test"]
+    while _has_set(original, f"test{len(tests)}"):
+        tests.append(f"test{len(tests)}")
+    return tests
+
+
+def _model_options(path: Path, state: Checkpoint) -> Namespace:
+    """Return the options of the checkpoint's model, which is fairseq's `transformer`."""
+    options = (state.get("cfg") or {}).get("model")
+    arch = getattr(options, "arch", None) or getattr(options, "_name", None)
+    model = ARCH_MODEL_REGISTRY.get(arch)
+    if model is not None and issubclass(model, TransformerRopeModel):
+        raise UserError(f"--from {path} is rotary already: its arch is {arch}")
+    if model is not TransformerModel or not isinstance(options, Namespace):
+        raise UserError(f"--from {path} must be of fairseq's transformer, but its arch is {arch}")
+    options = Namespace(**vars(options))
+    ARCH_CONFIG_REGISTRY[arch](options)
+    options.arch = arch
+    return options
+
+
+def _task(path: Path, state: Checkpoint, data: Path) -> TranslationTask:
+    options = state["cfg"].task
+    name = getattr(options, "_name", None) or getattr(options, "task", None)
+    if name != "translation":
+        raise UserError(f"--from {path} must be of --task translation, but is of {name}")
+    source, target = languages(data, options.source_lang, options.target_lang)
+    try:
+        return TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
+    except Exception as error:  # a damaged dictionary has errors of its own
+        raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
+
+
+def _index_name(original: Original, name: str, *, turned: bool = False) -> str:
+    source, target = original.task.cfg.source_lang, original.task.cfg.target_lang
+    pair = f"{target}-{source}" if turned else f"{source}-{target}"
+    return _INDEX.format(set=name, pair=pair, lang=source)
+
+
+def _has_set(original: Original, name: str) -> bool:
+    return any((original.data / _index_name(original, name, turned=turned)).is_file() for turned in (False, True))

@@ -1,0 +1,119 @@
+"""What an original was trained with, as a conf of scripts/convert_to_rope.sh: a line of shell for each setting."""
+
+import shlex
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairseq.models import ARCH_CONFIG_REGISTRY
+from fairseq.models.transformer import TransformerModel
+from fairseq.registry import REGISTRIES
+
+from fairseq_rope.conversion.original import Original, check_sets
+from fairseq_rope.conversion.rotary import ARCH, rotary_options, stock_options
+from fairseq_rope.models.translation import TransformerRopeModel
+from fairseq_rope_data.errors import UserError
+
+# of the translation task: how sentences become batches; languages have a setting of their own
+_TASK = ("left_pad_source", "left_pad_target", "max_source_positions", "max_target_positions", "truncate_source")
+
+
+def settings_text(original: Original) -> str:
+    """Return languages, test sets, updates, highest learning rate, batch, both models, criterion and optimizer.
+
+    Raises:
+        UserError: the checkpoint does not say what is needed, or DATA lacks a set.
+    """
+    if original.updates < 1:
+        raise UserError(f"--from {original.path} must say after how many updates it was saved, but does not")
+    optimization, dataset = original.section("optimization"), original.section("dataset")
+    rates = optimization.get("lr") or [0]
+    batch = dataset.get("max_tokens")
+    settings: dict[str, Any] = {
+        "SOURCE_LANG": original.task.cfg.source_lang,
+        "TARGET_LANG": original.task.cfg.target_lang,
+        "TEST_SETS": check_sets(original),
+        "BPE": _bpe(original),
+        "ORIGINAL_UPDATES": original.updates,
+        "PEAK_RATE": max(rates) if isinstance(rates, list) else rates,
+        "MODEL_CONVERTED": rotary_words(original.model),
+        "MODEL_CONTINUED": stock_words(original.model),
+        "TRAIN": [*_component(original, "criterion"), *_component(original, "optimizer"), *_rest(original)],
+    }
+    if batch:
+        workers = original.section("distributed_training").get("distributed_world_size") or 1
+        settings["BATCH_TOKENS"] = batch * workers * (optimization.get("update_freq") or [1])[-1]
+    return "\n".join(f"{name}={_quoted(value)}" for name, value in settings.items())
+
+
+def rotary_words(original: Namespace) -> list[str]:
+    """Return the options of fairseq-train that make the rotary model of an original with these options."""
+    return ["--arch", ARCH, *_words(TransformerRopeModel, rotary_options(original), _defaults(ARCH))]
+
+
+def stock_words(original: Namespace) -> list[str]:
+    """Return the options of fairseq-train that make an original's model itself, with no embeddings to load."""
+    return ["--arch", original.arch, *_words(TransformerModel, stock_options(original), _defaults(original.arch))]
+
+
+def _defaults(arch: str) -> Namespace:
+    args = Namespace()
+    ARCH_CONFIG_REGISTRY[arch](args)
+    return args
+
+
+def _component(original: Original, kind: str) -> list[str]:
+    """Return the options that choose the criterion or optimizer, and its own."""
+    section = original.section(kind)
+    name = str(section.get("_name"))
+    registered = REGISTRIES[kind]["registry"].get(name)
+    if registered is None:
+        raise UserError(f"--from {original.path}: this installation has no --{kind} {name}")
+    return [f"--{kind}", name, *_words(registered, Namespace(**section), Namespace())]
+
+
+def _rest(original: Original) -> list[str]:
+    """Return what belongs to no component: clipping, weights of sentences, padding and lengths of the batches."""
+    optimization, dataset, task = map(original.section, ("optimization", "dataset", "task"))
+    words = ["--clip-norm", str(optimization.get("clip_norm", 0.0))]
+    flags = {"sentence_avg": optimization, "skip_invalid_size_inputs_valid_test": dataset}
+    words += [_option(name) for name, section in flags.items() if section.get(name)]
+    parser = ArgumentParser()
+    type(original.task).add_args(parser)
+    kept = Namespace(**{name: task[name] for name in _TASK if name in task})
+    return [*words, *_option_words(parser, kept, {})]
+
+
+def _words(component: Any, values: Namespace, defaults: Namespace) -> list[str]:
+    parser = ArgumentParser()
+    component.add_args(parser)
+    return list(_option_words(parser, values, vars(defaults)))
+
+
+def _option_words(parser: ArgumentParser, values: Namespace, defaults: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the command line that gives `values` to a parser's options, less what is default anyway."""
+    for action in parser._actions:
+        value = getattr(values, action.dest, None)
+        default = defaults.get(action.dest, action.default)
+        # an interpolation is the value of another component's option
+        if value is None or str(value) == str(default) or str(default).startswith("${"):
+            continue
+        if action.nargs == 0:
+            if value == action.const:
+                yield action.option_strings[0]
+        elif action.option_strings:
+            yield from (action.option_strings[0], str(value))
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _bpe(original: Original) -> str:
+    """Return how words of DATA are joined: sentencepiece where a word begins with its marker."""
+    symbols = original.task.target_dictionary.symbols
+    return "sentencepiece" if any(symbol.startswith("\u2581") for symbol in symbols) else "subword_nmt"
+
+
+def _quoted(value: Any) -> str:
+    return f"({shlex.join(value)})" if isinstance(value, list) else shlex.quote(str(value))
