@@ -3,7 +3,7 @@
 #
 # In:  $WORK/MODEL/averaged.pt, $WORK/data-bin, $WORK/raw
 # Out: $WORK/MODEL/{generate-SET.log,hyp-SET.LANG,score-SET.json}
-# Settings: GENERATE, TEST_SETS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
+# Settings: RESULTS, GENERATE, TEST_SETS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
 
 generate_record() { # MODEL SEED SET
   average_record "$1" "$2"
@@ -62,7 +62,7 @@ show_results() {
   local columns=()
   # shellcheck disable=SC2206  # names without spaces
   [[ $MODELS != *" "* ]] || columns=(--models $MODELS)
-  python -m fairseq_rope.tools.results "$WORK" "${columns[@]}"
+  python -m fairseq_rope.tools.results "$WORK" "${columns[@]}" "${RESULTS[@]}"
 }
 
 # how_to_translate [REMARK]: tell people what to copy; the environment is named where it is the recipe's own.

@@ -56,7 +56,7 @@ run_recipe() {
   for stage in train average evaluate; do
     has_stage "$stage" || continue
     share_work
-    each_model "${stage}_model"
+    each_model_runs "$stage"
   done
   ! has_stage evaluate || show_results
 }
