@@ -34,14 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def data_dir() -> Path:
     """The folder of real corpora (Multi30k and others), which never enter the repository.
 
-    FAIRSEQ_ROPE_DATA names it, or it is beside the repository.
+    FAIRSEQ_ROPE_DATA names it, or it is shared/data beside the repository.
     """
     given = os.environ.get("FAIRSEQ_ROPE_DATA")
     folder = Path(given or ROOT.parent / "shared" / "data")
     if given and not folder.is_dir():
         pytest.fail(f"FAIRSEQ_ROPE_DATA must be the folder of real corpora, but is {given}")
     if not folder.is_dir():
-        pytest.skip(f"no real corpora at {folder}; CONTRIBUTING.md says what FAIRSEQ_ROPE_DATA is to hold")
+        pytest.skip(f"no real corpora at {folder}; FAIRSEQ_ROPE_DATA names another folder")
     return folder
 
 

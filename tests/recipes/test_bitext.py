@@ -102,7 +102,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
-def test_text_that_is_no_corpus_is_named_before_anything_is_learnt_and_mended_text_is_taken(
+def test_text_that_is_no_corpus_is_named_before_anything_is_learned_and_mended_text_is_taken(
     corpus: Path, tmp_path: Path, change: Callable[[Path], object], message: str
 ):
     folder, work = tmp_path / "corpus", tmp_path / "work"

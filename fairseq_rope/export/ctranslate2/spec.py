@@ -1,9 +1,9 @@
 """Fill CTranslate2's description of a Transformer with the options and weights of a rotary model.
 
-Axes: H heads, D head size, R rotary size, E model size, F feed-forward size, V vocabulary.
+Axes: H heads, D head size, R rotary size, E model size, F hidden size of the feed-forward layers, V vocabulary.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -11,7 +11,9 @@ from ctranslate2.specs import common_spec, transformer_spec
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairseq_rope.export.ctranslate2.rotation import RuntimeRotation, runtime_rotation
 from fairseq_rope.models.translation import TransformerRopeModel
+from fairseq_rope.modules.feed_forward import GATES
 from fairseq_rope.modules.positions.layouts import pair_order
 
 # --activation-fn -> the same function of the runtime
@@ -21,6 +23,7 @@ ACTIVATIONS = {
     "gelu_fast": common_spec.Activation.GELUTanh,
     "gelu_accurate": common_spec.Activation.GELUTanh,
     "tanh": common_spec.Activation.Tanh,
+    "swish": common_spec.Activation.SWISH,  # what --ffn swiglu stands for
 }
 # a model of the other layout is the same with reordered rows; this is the runtime's simpler kernel on the CPU
 RUNTIME_LAYOUT = "half"
@@ -36,19 +39,24 @@ def transformer_model_spec(model: TransformerRopeModel, *, layout: str = RUNTIME
     Returns: a TransformerSpec without its vocabularies.
     """
     encoder, decoder = model.encoder, model.decoder
+    rotation = {
+        side: runtime_rotation(model.cfg, stack.position_method, side=side)
+        for side, stack in (("encoder", encoder), ("decoder", decoder))
+    }
     encoder_spec = transformer_spec.TransformerEncoderSpec(
-        len(encoder.layers), model.cfg.encoder.attention_heads, **_options(model, encoder, layout)
+        len(encoder.layers),
+        model.cfg.encoder.attention_heads,
+        **_options(model, encoder, layout, rotation["encoder"]),
     )
     del encoder_spec.position_encodings
     decoder_spec = transformer_spec.TransformerDecoderSpec(
         len(decoder.layers),
         model.cfg.decoder.attention_heads,
         project_in_out=decoder.project_out_dim is not None,
-        **_options(model, decoder, layout),
+        **_options(model, decoder, layout, rotation["decoder"]),
     )
-    order = {stack: _row_order(model, stack, layout) for stack in (encoder, decoder)}
-    _fill_stack(encoder_spec, encoder, encoder_spec.embeddings[0], order[encoder])
-    _fill_stack(decoder_spec, decoder, decoder_spec.embeddings, order[decoder])
+    _fill_stack(encoder_spec, encoder, encoder_spec.embeddings[0], _rows(encoder, layout, rotation["encoder"]))
+    _fill_stack(decoder_spec, decoder, decoder_spec.embeddings, _rows(decoder, layout, rotation["decoder"]))
     _fill_linear(decoder_spec.projection, decoder.output_projection)
     if decoder.project_out_dim is not None:
         del decoder_spec.project_in
@@ -56,52 +64,74 @@ def transformer_model_spec(model: TransformerRopeModel, *, layout: str = RUNTIME
     return transformer_spec.TransformerSpec(encoder_spec, decoder_spec)
 
 
-def _options(model: TransformerRopeModel, stack: Any, layout: str) -> dict[str, Any]:
+def _options(model: TransformerRopeModel, stack: Any, layout: str, rotation: RuntimeRotation) -> dict[str, Any]:
     """Return the options that encoder and decoder share."""
     return {
         "pre_norm": stack.layers[0].normalize_before,
         "no_final_norm": stack.layer_norm is None,
         "activation": ACTIVATIONS[model.cfg.activation_fn],
+        "ffn_glu": model.cfg.ffn in GATES,
         "layernorm_embedding": stack.layernorm_embedding is not None,
         "rotary_dim": stack.position_method.rotary_dim,
         "rotary_interleave": layout == "interleaved",
-        "rotary_base": model.cfg.rope_base,
+        "rotary_base": rotation.base,
     }
 
 
-def _row_order(model: TransformerRopeModel, stack: Any, layout: str) -> Tensor:
-    """Return the indices of the rows of `q_proj` and `k_proj` in the order of `layout`, (H x D,)."""
+class _Rows(NamedTuple):
+    """How the rows of `q_proj` and `k_proj` become the runtime's, and the scaling of its rotation.
+
+    Attributes:
+        order: their indices in the order of the runtime's layout, (H x D,).
+        magnitude: the factor of each of them, in that order, (H x D,).
+        scaling: attributes of the self-attention.
+    """
+
+    order: Tensor
+    magnitude: Tensor
+    scaling: dict[str, Any]
+
+
+def _rows(stack: Any, layout: str, rotation: RuntimeRotation) -> _Rows:
     attention = stack.layers[0].self_attn
     rotary = stack.position_method
     within = pair_order(attention.head_dim, rotary.rotary_dim, source=rotary.layout, target=layout)
     # (H, 1) + (D,) -> (H, D) -> (H x D,)
-    return (torch.arange(attention.num_heads)[:, None] * attention.head_dim + within).flatten()
+    order = (torch.arange(attention.num_heads)[:, None] * attention.head_dim + within).flatten()
+    magnitude = torch.ones(attention.num_heads, attention.head_dim)
+    magnitude[:, : rotary.rotary_dim] = rotation.magnitude
+    return _Rows(order, magnitude.flatten(), rotation.attributes)
 
 
-def _fill_stack(spec: Any, stack: Any, embeddings: Any, row_order: Tensor) -> None:
+def _fill_stack(spec: Any, stack: Any, embeddings: Any, rows: _Rows) -> None:
     embeddings.weight = _array(stack.embed_tokens.weight)
     spec.scale_embeddings = float(stack.embed_scale)
     if stack.layernorm_embedding is not None:
         _fill_norm(spec.layernorm_embedding, stack.layernorm_embedding)
     for layer_spec, layer in zip(spec.layer, stack.layers, strict=True):
-        _fill_self_attention(layer_spec.self_attention, layer.self_attn, row_order)
+        _fill_self_attention(layer_spec.self_attention, layer.self_attn, rows)
         _fill_norm(layer_spec.self_attention.layer_norm, layer.self_attn_layer_norm)
         if hasattr(layer_spec, "attention"):
             _fill_cross_attention(layer_spec.attention, layer.encoder_attn)
             _fill_norm(layer_spec.attention.layer_norm, layer.encoder_attn_layer_norm)
-        _fill_linear(layer_spec.ffn.linear_0, layer.fc1)
-        _fill_linear(layer_spec.ffn.linear_1, layer.fc2)
+        _fill_feed_forward(layer_spec.ffn, layer)
         _fill_norm(layer_spec.ffn.layer_norm, layer.final_layer_norm)
     if stack.layer_norm is not None:
         _fill_norm(spec.layer_norm, stack.layer_norm)
 
 
-def _fill_self_attention(spec: Any, attention: Any, row_order: Tensor) -> None:
-    q, k, v = attention.q_proj, attention.k_proj, attention.v_proj
+def _fill_self_attention(spec: Any, attention: Any, rows: _Rows) -> None:
+    weights, biases = [], []
+    for projection in (attention.q_proj, attention.k_proj):
+        magnitude = rows.magnitude.to(projection.weight)
+        weights.append(projection.weight[rows.order] * magnitude[:, None])
+        biases.append(projection.bias[rows.order] * magnitude)
     # three of (E, E) -> (3 x E, E)
-    spec.linear[0].weight = _array(torch.cat((q.weight[row_order], k.weight[row_order], v.weight)))
-    spec.linear[0].bias = _array(torch.cat((q.bias[row_order], k.bias[row_order], v.bias)))
+    spec.linear[0].weight = _array(torch.cat((*weights, attention.v_proj.weight)))
+    spec.linear[0].bias = _array(torch.cat((*biases, attention.v_proj.bias)))
     _fill_linear(spec.linear[1], attention.out_proj)
+    # not by setattr: the description is closed and lacks some of what the runtime reads
+    vars(spec).update(rows.scaling)
 
 
 def _fill_cross_attention(spec: Any, attention: Any) -> None:
@@ -111,6 +141,16 @@ def _fill_cross_attention(spec: Any, attention: Any) -> None:
     spec.linear[1].weight = _array(torch.cat((k.weight, v.weight)))
     spec.linear[1].bias = _array(torch.cat((k.bias, v.bias)))
     _fill_linear(spec.linear[2], attention.out_proj)
+
+
+def _fill_feed_forward(spec: Any, layer: Any) -> None:
+    if layer.gate is None:
+        _fill_linear(spec.linear_0, layer.fc1)
+    else:
+        # (2 F, E) -> two of (F, E): the first is activated
+        spec.linear_0.weight, spec.linear_0_noact.weight = map(_array, layer.fc1.weight.chunk(2))
+        spec.linear_0.bias, spec.linear_0_noact.bias = map(_array, layer.fc1.bias.chunk(2))
+    _fill_linear(spec.linear_1, layer.fc2)
 
 
 def _fill_linear(spec: Any, linear: Any) -> None:
