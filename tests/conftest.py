@@ -14,7 +14,7 @@ SYSTEM = (
     *("benchmarks", "integration", "recipes", "test_faults.py"),
     *("models/test_learns.py", "models/test_same_training.py"),
 )
-SYSTEM_FIXTURES = {"trained", "exported", "stubs"}
+SYSTEM_FIXTURES = {"trained", "exported", "trained_on_windows", "stubs"}
 PROCESS_MODULE = "subprocess"
 
 
@@ -49,6 +49,12 @@ def data_dir() -> Path:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A small model, trained once in a session through the real command lines."""
     return trained_model(tmp_path_factory.mktemp("trained"))
+
+
+@pytest.fixture(scope="session")
+def trained_on_windows(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A small model of windows of up to three lines."""
+    return trained_model(tmp_path_factory.mktemp("windows"), "--max-update 350 --max-tokens 1000", window=3)
 
 
 @pytest.fixture(scope="session")
