@@ -6,10 +6,12 @@
 # Settings: RESULTS, GENERATE, TEST_SETS, TEST_WINDOWS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
 
 generate_record() { # MODEL SEED SET
+  local options
   average_record "$1" "$2"
   printf '[generate]\n'
   given_text "$(lines_of "$3")"
-  option_lines "${GENERATE[@]}"
+  decode_options options "$1"
+  option_lines "${options[@]}"
 }
 
 score_record() { # MODEL SEED SET
@@ -22,23 +24,32 @@ score_record() { # MODEL SEED SET
 
 # evaluate_model MODEL SEED DIR: translate and score every test set.
 evaluate_model() {
-  local dir=$3 index set sets subset
-  [[ -s $dir/averaged.pt ]] || die "$dir/averaged.pt is missing: run the stage average first"
+  local dir=$3 index set sets subset options trained
+  trained=$(model_dir "$(trained_model "$1")" "$2")
+  [[ -s $trained/averaged.pt ]] || die "$trained/averaged.pt is missing: run the stage average of $(trained_model "$1") first"
+  is_trained "$1" || link_training "$trained" "$dir"
+  decode_options options "$1"
   tested_sets sets
   for index in "${!sets[@]}"; do
     set=${sets[index]}
     subset=test$index # fairseq's names: test, test1, test2 ...
     keep_record "$dir/generate-$set.log.settings" "$(generate_record "$1" "$2" "$set")"
-    step "$dir/generate-$set.log" generate "$dir/averaged.pt" "${subset/%test0/test}"
+    step "$dir/generate-$set.log" generate "$trained/averaged.pt" "${subset/%test0/test}" "${options[@]}"
     keep_record "$dir/score-$set.json.settings" "$(score_record "$1" "$2" "$set")"
     step "$dir/score-$set.json" score_set "$set" "$dir"
   done
 }
 
-generate() { # CHECKPOINT SUBSET
+# link_training FROM TO: the table reads the training of a model from its folder, also when it is another one's.
+link_training() {
+  mkdir -p -- "$2"
+  ln -sfn -- "../${1##*/}/train.log" "$2/train.log"
+}
+
+generate() { # CHECKPOINT SUBSET OPTION...
   # a multiple of 1: with its default of 8, fairseq's main branch leaves out the sentences that do not fill one
   fairseq-generate "$WORK/data-bin" --user-dir "$ROOT/fairseq_rope" --path "$1" --remove-bpe "$BPE" \
-    --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --gen-subset "$2" --required-batch-size-multiple 1 "${GENERATE[@]}"
+    --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --gen-subset "$2" --required-batch-size-multiple 1 "${@:3}"
 }
 
 # score_options OPTIONS: fill the array OPTIONS with the scorer's, less the files.

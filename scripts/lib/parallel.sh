@@ -28,6 +28,7 @@ each_model_runs() {
 
 # start_model MODEL SEED DIR: begin STAGE of a model when fewer than PARALLEL are at work.
 start_model() {
+  [[ $STAGE == evaluate ]] || is_trained "$1" || return 0
   wait_until_below "$PARALLEL"
   mkdir -p -- "$3"
   log "$STAGE $3, see $3/$STAGE.out"

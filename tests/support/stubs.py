@@ -43,6 +43,7 @@ done
 mkdir -p "$out" && touch "$out/dict.en.txt" "$out/dict.de.txt"
 """
 GENERATE = """#!{bash}
+printf '%s\\0' fairseq-generate "$@" $'\\n' >>"$RECORD"
 echo "a translation"
 """
 CONF = """# what a recipe needs; the tests change a line of it
