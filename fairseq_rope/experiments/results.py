@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,8 @@ def chosen_results_text(work: Path, names: Sequence[str], statistics: Sequence[s
     for name in statistics:
         if name not in known:
             raise UserError(f"--statistics {name}: no model in {work} has it, only {', '.join(known)}")
-    parts = [_with_remarks(table(transposed(columns, statistics)), _folders(models))]
+    scores = {name.partition(": ")[2] for name in statistics}
+    parts = [_with_remarks(table(transposed(columns, statistics)), _folders(models), scores)]
     if differences_ := difference_columns(models):
         compared = [name for name in statistics if any(name in cells for cells in differences_.values())]
         parts.append(f"{differences_title(models)}\n\n{table(transposed(differences_, compared))}")
@@ -101,9 +102,10 @@ def _statistics_columns(models: Sequence[Model], statistics_of: StatisticsOf) ->
     return columns
 
 
-def _with_remarks(text: str, folders: Sequence[Path]) -> str:
-    """Return a table with the signatures of its scores and the notes on them below."""
-    lines = [f"{name}: {each}" for name, signatures in _signatures(folders).items() for each in signatures]
+def _with_remarks(text: str, folders: Sequence[Path], scores: Container[str] | None = None) -> str:
+    """Return a table with the signatures of its scores, all where None, and the notes on them below."""
+    known = {name: signatures for name, signatures in _signatures(folders).items() if scores is None or name in scores}
+    lines = [f"{name}: {each}" for name, signatures in known.items() for each in signatures]
     return "\n".join([text, *lines, *_notes(folders)])
 
 

@@ -140,6 +140,15 @@ def test_chosen_statistics_give_a_row_to_each_model(
     assert cells(head) == ["", "training, words/s", "test: BLEU4"] and cells(row)[0] == "alibi (2 seeds)"
 
 
+def test_chosen_scores_have_their_signatures_and_no_others(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    chosen(work, monkeypatch, "parameters")
+    assert "tok:" not in capsys.readouterr().out
+    chosen(work, monkeypatch, "test: BLEU4", "parameters")
+    assert "BLEU4: tok:as-is" in capsys.readouterr().out
+
+
 def test_a_statistic_that_no_model_has_is_named(work: Path, monkeypatch: pytest.MonkeyPatch):
     message = "--statistics valid: BLEU: no model in .* has it, only parameters, epochs, updates, .*, test: BLEU4$"
     with pytest.raises(UserError, match=message):
