@@ -36,6 +36,8 @@ run_recipe "$corpus" plot
 if has_stage evaluate; then
   for set in "${TEST_SETS[@]}"; do
     # shellcheck disable=SC2086  # names without spaces
-    python -m fairseq_rope.tools.plot "$WORK" --models $MODELS --windows "$set" --source-lang "$SOURCE_LANG" --output "$WORK/lengths-$set.png"
+    python -m fairseq_rope.tools.plot "$WORK" --models $MODELS --windows "$set" --source-lang "$SOURCE_LANG" \
+      --output "$WORK/lengths-$set.png" >&2
+    printf '\nBLEU over length: %s\n' "$WORK/lengths-$set.png"
   done
 fi

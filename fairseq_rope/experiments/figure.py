@@ -1,5 +1,6 @@
 """Pictures with matplotlib, the extra `plot`."""
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ def new_figure() -> tuple[Any, Any]:
     Raises:
         UserError: matplotlib is not installed.
     """
+    # fairseq's imports let everything be logged: which of all fonts are looked at, too
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)
     try:
         from matplotlib.figure import Figure
     except ImportError:
