@@ -1,5 +1,7 @@
 """Tables as Markdown that also reads well on a terminal."""
 
+from collections.abc import Sequence
+
 
 def table(columns: dict[str, dict[str, str]]) -> str:
     """Lay out column -> row -> cell; what a column lacks stays empty."""
@@ -8,3 +10,8 @@ def table(columns: dict[str, dict[str, str]]) -> str:
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     lines.insert(1, ["-" * width for width in widths])
     return "\n".join("| " + " | ".join(x.ljust(w) for x, w in zip(line, widths, strict=True)) + " |" for line in lines)
+
+
+def transposed(columns: dict[str, dict[str, str]], rows: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return these rows as columns; what a column lacks is empty."""
+    return {row: {name: cells.get(row, "") for name, cells in columns.items()} for row in rows}

@@ -3,18 +3,25 @@
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any
 
 from fairseq_rope.experiments.differences import comparison_table, differences
-from fairseq_rope.experiments.markdown import table
-from fairseq_rope.experiments.statistic import Statistic, cell
-from fairseq_rope.experiments.work_folder import Model, bucket_statistics, find_models, reports, run_statistics
+from fairseq_rope.experiments.markdown import table, transposed
+from fairseq_rope.experiments.seed_differences import difference_columns, differences_title, seed_differences
+from fairseq_rope.experiments.statistic import Rows, cell
+from fairseq_rope.experiments.work_folder import (
+    Model,
+    StatisticsOf,
+    bucket_statistics,
+    find_models,
+    model_rows,
+    reports,
+    run_statistics,
+)
 from fairseq_rope.scoring.checks import ORDER_NOTE
-
-Rows = dict[str, dict[int, Statistic]]  # name of the statistic -> that of each seed that has it
-StatisticsOf = Callable[[Path], dict[str, Statistic]]
+from fairseq_rope_data.errors import UserError
 
 
 def results_text(work: Path, names: Sequence[str] = ()) -> str:
@@ -29,8 +36,9 @@ def results_text(work: Path, names: Sequence[str] = ()) -> str:
     """
     models = find_models(work, names)
     folders = _folders(models)
-    lines = [f"{name}: {each}" for name, signatures in _signatures(folders).items() for each in signatures]
-    parts = ["\n".join([statistics_table(models, run_statistics), *lines, *_notes(folders)])]
+    parts = [_with_remarks(statistics_table(models, run_statistics), folders)]
+    if columns := difference_columns(models):
+        parts.append(f"{differences_title(models)}\n\n{table(columns)}")
     if any(bucket_statistics(folder) for folder in folders):
         parts.append(f"BLEU by words of the source:\n\n{statistics_table(models, bucket_statistics)}")
     for each in differences(work, models):
@@ -41,15 +49,41 @@ def results_text(work: Path, names: Sequence[str] = ()) -> str:
     return "\n\n".join(parts)
 
 
+def chosen_results_text(work: Path, names: Sequence[str], statistics: Sequence[str]) -> str:
+    """Return some statistics as text, a row for each model, and their differences over seeds.
+
+    Args:
+        work: a recipe's work folder.
+        names: see `find_models`.
+        statistics: the names of those wanted, in this order.
+
+    Raises:
+        UserError: see `results_text`; or no model has a statistic.
+    """
+    models = find_models(work, names)
+    columns = _statistics_columns(models, run_statistics)
+    known = list(dict.fromkeys(name for cells in columns.values() for name in cells))
+    for name in statistics:
+        if name not in known:
+            raise UserError(f"--statistics {name}: no model in {work} has it, only {', '.join(known)}")
+    scores = {name.partition(": ")[2] for name in statistics}
+    parts = [_with_remarks(table(transposed(columns, statistics)), _folders(models), scores)]
+    if differences_ := difference_columns(models):
+        compared = [name for name in statistics if any(name in cells for cells in differences_.values())]
+        parts.append(f"{differences_title(models)}\n\n{table(transposed(differences_, compared))}")
+    return "\n\n".join(parts)
+
+
 def results_json(work: Path, names: Sequence[str] = ()) -> str:
     """Return the results as a JSON object on one line; for arguments and errors see `results_text`."""
     models = find_models(work, names)
     folders = _folders(models)
     fields: dict[str, Any] = {
-        "figures": {model.name: _values(_rows(model, run_statistics)) for model in models},
-        "buckets": {model.name: _values(_rows(model, bucket_statistics)) for model in models},
+        "figures": {model.name: _values(model_rows(model, run_statistics)) for model in models},
+        "buckets": {model.name: _values(model_rows(model, bucket_statistics)) for model in models},
         "signatures": _signatures(folders),
         "notes": _notes(folders),
+        "seed_differences": [dataclasses.asdict(each) for each in seed_differences(models)],
         "differences": [dataclasses.asdict(each) for each in differences(work, models)],
     }
     return json.dumps(fields, ensure_ascii=False)
@@ -57,20 +91,22 @@ def results_json(work: Path, names: Sequence[str] = ()) -> str:
 
 def statistics_table(models: Sequence[Model], statistics_of: StatisticsOf) -> str:
     """Lay out statistics, a column for each model."""
+    return table(_statistics_columns(models, statistics_of))
+
+
+def _statistics_columns(models: Sequence[Model], statistics_of: StatisticsOf) -> dict[str, dict[str, str]]:
     columns = {}
     for model in models:
-        rows = _rows(model, statistics_of)
+        rows = model_rows(model, statistics_of)
         columns[model.title] = {name: cell(list(row.values()), runs=len(model.runs)) for name, row in rows.items()}
-    return table(columns)
+    return columns
 
 
-def _rows(model: Model, statistics_of: StatisticsOf) -> Rows:
-    """Gather the statistics of a model's runs."""
-    rows: Rows = {}
-    for seed, folder in model.runs.items():
-        for name, statistic in statistics_of(folder).items():
-            rows.setdefault(name, {})[seed] = statistic
-    return rows
+def _with_remarks(text: str, folders: Sequence[Path], scores: Container[str] | None = None) -> str:
+    """Return a table with the signatures of its scores, all where None, and the notes on them below."""
+    known = {name: signatures for name, signatures in _signatures(folders).items() if scores is None or name in scores}
+    lines = [f"{name}: {each}" for name, signatures in known.items() for each in signatures]
+    return "\n".join([text, *lines, *_notes(folders)])
 
 
 def _folders(models: Sequence[Model]) -> list[Path]:

@@ -3,6 +3,9 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
+
+Compared = Literal["not", "difference", "ratio"]
 
 
 @dataclass(frozen=True)
@@ -13,11 +16,16 @@ class Statistic:
         values: the numbers.
         form: text with a `{}` for each number.
         specs: how each number is written, as in `format`.
+        compared: how the first number of two models is.
     """
 
     values: tuple[float, ...]
     form: str = "{}"
     specs: tuple[str, ...] = (".2f",)
+    compared: Compared = "not"
+
+
+Rows = dict[str, dict[int, Statistic]]  # of a model: name of the statistic -> that of each seed that has it
 
 
 def cell(each_run: Sequence[Statistic], *, runs: int) -> str:

@@ -12,6 +12,7 @@ _END = r"(?: \||$)"
 _NUMBER = r"([0-9]{1,15})"
 _VALID = re.compile(rf"epoch {_NUMBER} \| valid on .*?\| loss (\S+) .*\| num_updates {_NUMBER}{_END}")
 _TRAIN = re.compile(rf"epoch [0-9]+ \| loss .*\| wall (\S+){_END}")
+_SPEED = re.compile(rf"\| wpb (\S+) \|.* \| num_updates {_NUMBER} \|.* \| train_wall (\S+) \|")
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]{1,20})\b")
 
 
@@ -26,11 +27,20 @@ class Validation:
 
 @dataclass(frozen=True)
 class TrainLog:
-    """A run: its validations in order, its number of parameters, and its seconds, those before a resume included."""
+    """A run: its validations in order, its number of parameters, its seconds and its speed.
+
+    Args:
+        validations: in the order of their updates.
+        parameters: how many.
+        seconds: of all, validations and what was before a resume included.
+        words_per_second: target tokens by the seconds of training steps, which fairseq rounds, epoch by epoch; of the
+            epochs that one process began and ended. Not a number where the log has none.
+    """
 
     validations: list[Validation]
     parameters: int
     seconds: float
+    words_per_second: float = math.nan
 
     @property
     def best(self) -> Validation:
@@ -48,6 +58,7 @@ def read_train_log(path: Path) -> TrainLog:
         raise UserError(f"there is no training log {path}")
     validations: dict[int, Validation] = {}
     parameters, seconds = 0, float("nan")
+    speed = _Speed()
     # paths in a log may be in any encoding
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1], start=1):
         line = line.removesuffix("\r")
@@ -58,11 +69,41 @@ def read_train_log(path: Path) -> TrainLog:
             raise UserError(f"{path}:{number}: a validation must have a loss and num_updates: damaged, or cut off?")
         elif match := _TRAIN.search(line):
             seconds = _float(match[1], f"{path}:{number}: wall")
+            speed.end_epoch(line, f"{path}:{number}")
         elif match := _PARAMETERS.search(line):
             parameters = int(match[1].replace(",", "") or 0)
+            speed.begin_process()
     if not validations:
         raise UserError(f"{path}: no validation is in this log")
-    return TrainLog([validations[updates] for updates in sorted(validations)], parameters, seconds)
+    return TrainLog(
+        [validations[updates] for updates in sorted(validations)], parameters, seconds, speed.words_per_second
+    )
+
+
+class _Speed:
+    """The words and seconds of the training steps of whole epochs."""
+
+    def __init__(self) -> None:
+        self.words = self.seconds = 0.0
+        self.processes = 0
+        self.updates: int | None = 0  # at which the epoch began; None in one that an earlier process began
+
+    def begin_process(self) -> None:
+        self.processes += 1
+        if self.processes > 1:
+            self.updates = None
+
+    def end_epoch(self, line: str, named: str) -> None:
+        if match := _SPEED.search(line):
+            updates = int(match[2])
+            if self.updates is not None and updates > self.updates:
+                self.words += _float(match[1], f"{named}: wpb") * (updates - self.updates)
+                self.seconds += _float(match[3], f"{named}: train_wall")
+            self.updates = updates
+
+    @property
+    def words_per_second(self) -> float:
+        return self.words / self.seconds if self.words > 0 and self.seconds > 0 else math.nan
 
 
 def _float(text: str, named: str) -> float:

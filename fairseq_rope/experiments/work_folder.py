@@ -7,16 +7,19 @@ WORK/NAME/hyp-SET.LANG           what tools.score --save-hyps wrote
 WORK/raw/SET.LANG                raw references
 """
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.experiments.statistic import Statistic
+from fairseq_rope.experiments.statistic import Rows, Statistic
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.scoring.report_file import read_report
 from fairseq_rope_data.errors import UserError
+
+StatisticsOf = Callable[[Path], dict[str, Statistic]]
 
 _NAME = re.compile(r"(?s:(.+?))(?:-seed([0-9]+))?")
 
@@ -66,6 +69,15 @@ def name_and_seed(folder: Path) -> tuple[str, int]:
     return (match[1], int(match[2] or 1)) if match else (folder.name, 1)
 
 
+def model_rows(model: Model, statistics_of: StatisticsOf) -> Rows:
+    """Return the statistics of a model's runs, by name and seed."""
+    rows: Rows = {}
+    for seed, folder in model.runs.items():
+        for name, statistic in statistics_of(folder).items():
+            rows.setdefault(name, {})[seed] = statistic
+    return rows
+
+
 def run_statistics(folder: Path) -> dict[str, Statistic]:
     """Return the statistics of a run by name, in the table's order."""
     log = read_train_log(folder / "train.log")
@@ -74,13 +86,15 @@ def run_statistics(folder: Path) -> dict[str, Statistic]:
         "parameters": Statistic((log.parameters,), specs=(",.0f",)),
         "epochs, updates": Statistic((last.epoch, last.updates), "{}, {}", (",.0f", ",.0f")),
         "training, minutes": Statistic((log.seconds / 60,), specs=(".1f",)),
-        "valid loss, best": Statistic((best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f")),
+        "valid loss, best": Statistic((best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f"), "difference"),
     }
+    if not math.isnan(log.words_per_second):
+        rows["training, words/s"] = Statistic((log.words_per_second,), specs=(",.0f",), compared="ratio")
     for name, report in reports(folder).items():
         for score in report["scores"]:
-            rows[f"{name}: {score['name']}"] = Statistic((score["value"],))
+            rows[f"{name}: {score['name']}"] = Statistic((score["value"],), compared="difference")
         if windows := report.get("windows"):
-            rows[f"{name}: BLEU by sentence"] = Statistic((windows["sentences"]["value"],))
+            rows[f"{name}: BLEU by sentence"] = Statistic((windows["sentences"]["value"],), compared="difference")
             rows[f"{name}: windows of another number"] = Statistic((windows["wrong"],), specs=(",.0f",))
     return rows
 

@@ -1,15 +1,21 @@
-"""Draw the learning curves of an experiment's models into one picture (needs the extra `plot`).
+"""Draw an experiment's models into one picture (needs the extra `plot`): learning curves, or scores over lengths.
 
-python -m fairseq_rope.tools.plot runs/quickstart --output learning_curves.png
+    python -m fairseq_rope.tools.plot runs/quickstart --output learning_curves.png
+    python -m fairseq_rope.tools.plot runs/windows --windows test --source-lang en --output lengths.png
+
+--windows SET draws BLEU of that test set, alone and in windows of several sentences, over their mean length by that of
+the longest training example: means over seeds with standard deviations. Lengths are tokens of WORK/text, in BPE.
 """
 
 from pathlib import Path
 
 from fairseq_rope.experiments.curves import draw_curves
+from fairseq_rope.experiments.length_curves import length_curves
+from fairseq_rope.experiments.length_figure import draw_length_curves
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import find_models
 from fairseq_rope_data import cli
-from fairseq_rope_data.errors import run
+from fairseq_rope_data.errors import UserError, run
 
 
 def main() -> None:
@@ -17,9 +23,18 @@ def main() -> None:
     parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
     parser.add_argument("--output", type=Path, required=True, metavar="PNG", help="the picture to write")
     parser.add_argument("--models", nargs="+", default=(), metavar="NAME", help="as in results")
+    parser.add_argument("--windows", metavar="SET", help="draw the scores of this test set over lengths")
+    parser.add_argument("--source-lang", metavar="LANG", help="with --windows: the language whose lengths count")
     args = parser.parse_args()
-    folders = [folder for model in find_models(args.work, args.models) for folder in model.runs.values()]
-    draw_curves({folder.name: read_train_log(folder / "train.log") for folder in folders}, args.output)
+    if (args.windows is None) != (args.source_lang is None):
+        raise UserError("--windows and --source-lang go together")
+    models = find_models(args.work, args.models)
+    if args.windows is None:
+        folders = [folder for model in models for folder in model.runs.values()]
+        draw_curves({folder.name: read_train_log(folder / "train.log") for folder in folders}, args.output)
+    else:
+        curves = length_curves(args.work, models, args.windows, args.source_lang)
+        draw_length_curves(curves, args.output, score=f"BLEU of {args.windows}")
     print(f"wrote {args.output}")
 
 

@@ -2,12 +2,17 @@
 
     python -m fairseq_rope.tools.results runs/quickstart
     python -m fairseq_rope.tools.results runs/quickstart --models rope sinusoidal
+    python -m fairseq_rope.tools.results runs/positions --statistics "test: BLEU" "long: BLEU" "training, words/s"
 
 A run is a folder of WORK with a train.log; its scores are in score-SET.json, as tools.score --json writes them. Runs of
-one model with several seeds (rope, rope-seed2, rope-seed3 ...) share a column: mean ± standard deviation. Below stand
-BLEU by the length of the source, and the paired bootstrap between the first model and each other one of the same seed
-on each test set that has WORK/raw/SET.LANG and hyp-SET.LANG of both, which tools.score --save-hyps writes. --models
+one model with several seeds (rope, rope-seed2, rope-seed3 ...) share a column: mean ± standard deviation. --models
 chooses the columns and their order, and so which model comes first; without it all models stand by their names.
+
+Below stand the differences of each other model from the first one over the seeds that both have, as mean and 95% t
+interval of differences paired by seed: the noise of training, of one test set. Then BLEU by the length of the source,
+and the paired bootstrap between the first model and each other one of the same seed on each test set that has
+WORK/raw/SET.LANG and hyp-SET.LANG of both, which tools.score --save-hyps writes: the noise of the test set, of one
+training. --statistics leaves these two out, and gives a row to each model.
 
 Of a conversion (scripts/convert_to_rope.sh) the table has loss and BLEU by updates after the switch instead.
 """
@@ -15,7 +20,7 @@ Of a conversion (scripts/convert_to_rope.sh) the table has loss and BLEU by upda
 from pathlib import Path
 
 from fairseq_rope.experiments.conversion import conversion_text, is_conversion
-from fairseq_rope.experiments.results import results_json, results_text
+from fairseq_rope.experiments.results import chosen_results_text, results_json, results_text
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
@@ -30,12 +35,22 @@ def main() -> None:
         metavar="NAME",
         help="the models to show, the first of which is compared with each other one (default: all, by name)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--statistics",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="only these, by the names that the table has, and their differences over seeds",
+    )
+    chosen.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
-    if is_conversion(args.work) and not args.json and not args.models:
+    if args.statistics:
+        print(chosen_results_text(args.work, args.models, args.statistics))
+    elif is_conversion(args.work) and not args.json and not args.models:
         print(conversion_text(args.work))
-        return
-    print((results_json if args.json else results_text)(args.work, args.models))
+    else:
+        print((results_json if args.json else results_text)(args.work, args.models))
 
 
 if __name__ == "__main__":

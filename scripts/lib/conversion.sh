@@ -103,20 +103,20 @@ compare_places() {
   local model point
   [[ ! -s $WORK/converted.pt ]] || compare_record "$WORK" "$WORK/converted.pt.settings" "$(prepared_from)"
   refuse_changed # or each file of the folder would be named
-  compare_place "$WORK/original" "$(prepared_from)"
-  compare_place "$WORK/converted-0" "$(prepared_from)"
+  compare_place "$WORK/original" "$(prepared_from)" "${GENERATE[@]}"
+  compare_place "$WORK/converted-0" "$(prepared_from)" "${GENERATE[@]}"
   for model in converted continued; do
     [[ ! -d $WORK/$model ]] || ! has_checkpoint "$WORK/$model" ||
       compare_record "$WORK/$model" "$WORK/$model/settings" "$(train_record "$model" 1)"
     [[ ! -s $WORK/$model/averaged.pt ]] ||
       compare_record "$WORK/$model/averaged.pt" "$WORK/$model/averaged.pt.settings" "$(average_record "$model" 1)"
-    compare_evaluation "$WORK/$model" "$(average_record "$model" 1)"
-    for point in "$WORK/$model"-[1-9]*; do compare_place "$point" "$(train_record "$model" 1)"; done
+    compare_evaluation "$WORK/$model" "$(average_record "$model" 1)" "${GENERATE[@]}"
+    for point in "$WORK/$model"-[1-9]*; do compare_place "$point" "$(train_record "$model" 1)" "${GENERATE[@]}"; done
   done
   refuse_changed
 }
 
-# compare_place DIR RECORD: a folder of nothing but translations and scores is named as a whole.
+# compare_place DIR RECORD OPTION...: a folder of nothing but translations and scores is named as a whole.
 compare_place() {
   local changed=("${CHANGED[@]}")
   compare_evaluation "$@"
@@ -134,8 +134,8 @@ prepare_conversion() {
     python -m fairseq_rope.tools.convert --from "$FROM" --data "$DATA" --stock "$WORK/original.pt" >&2
     python -m fairseq_rope.tools.convert --from "$FROM" --data "$DATA" --output "$WORK/converted.pt" >&2
   fi
-  evaluate_with_loss "$WORK/original.pt" "$WORK/original" "$(prepared_from)"
-  evaluate_with_loss "$WORK/converted.pt" "$WORK/converted-0" "$(prepared_from)"
+  evaluate_with_loss "$WORK/original.pt" "$WORK/original" "$(prepared_from)" "${GENERATE[@]}"
+  evaluate_with_loss "$WORK/converted.pt" "$WORK/converted-0" "$(prepared_from)" "${GENERATE[@]}"
 }
 
 # train_conversion MODEL SEED DIR: as any model, but from what there is. Optimizer, rate and data begin anew.
@@ -164,9 +164,9 @@ evaluate_conversion() {
   local point
   [[ -s $3/averaged.pt ]] || die "$3/averaged.pt is missing: run the stage average first"
   for point in "${POINTS[@]}"; do
-    evaluate_checkpoint "$(checkpoint_at "$3" "$point")" "$WORK/$1-$point" "$(train_record "$1" "$2")"
+    evaluate_checkpoint "$(checkpoint_at "$3" "$point")" "$WORK/$1-$point" "$(train_record "$1" "$2")" "${GENERATE[@]}"
   done
-  evaluate_with_loss "$3/averaged.pt" "$3" "$(average_record "$1" "$2")"
+  evaluate_with_loss "$3/averaged.pt" "$3" "$(average_record "$1" "$2")" "${GENERATE[@]}"
 }
 
 # checkpoint_at DIR UPDATES: print the file. At the end of an epoch fairseq names it by the epoch alone, which the log tells.
@@ -180,7 +180,7 @@ checkpoint_at() {
   printf '%s' "$file"
 }
 
-evaluate_with_loss() { # CHECKPOINT DIR RECORD
+evaluate_with_loss() { # CHECKPOINT DIR RECORD OPTION...
   keep_record "$2/validate.log.settings" "$3"
   step "$2/validate.log" validate "$1"
   evaluate_checkpoint "$@"

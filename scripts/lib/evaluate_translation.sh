@@ -3,15 +3,15 @@
 #
 # In:  $WORK/MODEL/averaged.pt, $WORK/data-bin, $WORK/raw
 # Out: $WORK/MODEL/{generate-SET.log,hyp-SET.LANG,score-SET.json}
-# Settings: GENERATE, TEST_SETS, TEST_WINDOWS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
+# Settings: RESULTS, GENERATE, TEST_SETS, TEST_WINDOWS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
 
-generate_record() { # RECORD SET, the record of the checkpoint
+generate_record() { # RECORD SET OPTION..., the record of the checkpoint and the options of fairseq-generate
   printf '%s\n[generate]\n' "$1"
   given_text "$(lines_of "$2")"
-  option_lines "${GENERATE[@]}"
+  option_lines "${@:3}"
 }
 
-score_record() { # RECORD SET
+score_record() { # RECORD SET OPTION...
   local options
   generate_record "$@"
   score_options options
@@ -21,28 +21,39 @@ score_record() { # RECORD SET
 
 # evaluate_model MODEL SEED DIR: translate and score every test set.
 evaluate_model() {
-  [[ -s $3/averaged.pt ]] || die "$3/averaged.pt is missing: run the stage average first"
-  evaluate_checkpoint "$3/averaged.pt" "$3" "$(average_record "$1" "$2")"
+  local options trained
+  trained=$(model_dir "$(trained_model "$1")" "$2")
+  [[ -s $trained/averaged.pt ]] || die "$trained/averaged.pt is missing: run the stage average of $(trained_model "$1") first"
+  is_trained "$1" || link_training "$trained" "$3"
+  decode_options options "$1"
+  evaluate_checkpoint "$trained/averaged.pt" "$3" "$(average_record "$1" "$2")" "${options[@]}"
 }
 
-# evaluate_checkpoint CHECKPOINT DIR RECORD: into DIR; RECORD is the checkpoint's.
+# evaluate_checkpoint CHECKPOINT DIR RECORD OPTION...: into DIR, with these options of fairseq-generate; RECORD is the
+# checkpoint's.
 evaluate_checkpoint() {
   local dir=$2 index set sets subset
   tested_sets sets
   for index in "${!sets[@]}"; do
     set=${sets[index]}
     subset=test$index # fairseq's names: test, test1, test2 ...
-    keep_record "$dir/generate-$set.log.settings" "$(generate_record "$3" "$set")"
-    step "$dir/generate-$set.log" generate "$1" "${subset/%test0/test}"
-    keep_record "$dir/score-$set.json.settings" "$(score_record "$3" "$set")"
+    keep_record "$dir/generate-$set.log.settings" "$(generate_record "$3" "$set" "${@:4}")"
+    step "$dir/generate-$set.log" generate "$1" "${subset/%test0/test}" "${@:4}"
+    keep_record "$dir/score-$set.json.settings" "$(score_record "$3" "$set" "${@:4}")"
     step "$dir/score-$set.json" score_set "$set" "$dir"
   done
 }
 
-generate() { # CHECKPOINT SUBSET
+# link_training FROM TO: the table reads the training of a model from its folder, also when it is another one's.
+link_training() {
+  mkdir -p -- "$2"
+  ln -sfn -- "../${1##*/}/train.log" "$2/train.log"
+}
+
+generate() { # CHECKPOINT SUBSET OPTION...
   # a multiple of 1: with its default of 8, fairseq's main branch leaves out the sentences that do not fill one
   fairseq-generate "$WORK/data-bin" --user-dir "$ROOT/fairseq_rope" --path "$1" --remove-bpe "$BPE" \
-    --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --gen-subset "$2" --required-batch-size-multiple 1 "${GENERATE[@]}"
+    --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --gen-subset "$2" --required-batch-size-multiple 1 "${@:3}"
 }
 
 # score_options OPTIONS: fill the array OPTIONS with the scorer's, less the files.
@@ -70,7 +81,7 @@ show_results() {
   local columns=()
   # shellcheck disable=SC2206  # names without spaces
   [[ $MODELS != *" "* ]] || columns=(--models $MODELS)
-  python -m fairseq_rope.tools.results "$WORK" "${columns[@]}"
+  python -m fairseq_rope.tools.results "$WORK" "${columns[@]}" "${RESULTS[@]}"
 }
 
 # how_to_translate [REMARK]: tell people what to copy; the environment is named where it is the recipe's own.

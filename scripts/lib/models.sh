@@ -3,15 +3,18 @@
 #
 # MODEL_NAME=(...) are the options of fairseq-train that make a model of its own; --models calls it by its name in lower
 # case, and its folder is $WORK/name, or $WORK/name-seed2 for another seed than 1.
+# DECODED_NAME=(MODEL ...) is a model that is not trained: it translates with the checkpoint of MODEL, of the same seed, and
+# with these options of fairseq-generate beside those of GENERATE. LONGEST in one of them becomes the tokens of the longest
+# training example.
 
-# conf_models NAMES: fill the array NAMES with all models of the conf, in the order of their names.
+# conf_models NAMES: fill the array NAMES with all models of the conf, in the order of their names, the trained ones first.
 conf_models() {
   local -n names_=$1
   local variable
   names_=()
-  for variable in "${!MODEL_@}"; do
+  for variable in "${!MODEL_@}" "${!DECODED_@}"; do
     if [[ $variable == "${variable^^}" ]] && is_array "$variable"; then
-      variable=${variable#MODEL_}
+      variable=${variable#MODEL_} variable=${variable#DECODED_}
       names_+=("${variable,,}")
     fi
   done
@@ -23,12 +26,17 @@ is_array() { # NAME
 
 # check_models: MODELS are names of models that the conf has.
 check_models() {
-  local known name chosen seen=" "
+  local known name base chosen seen=" "
   conf_models known
   for name in "${known[@]}"; do
     [[ ! $name =~ ^(raw|text|download|lock)$ ]] || die "a model's name must not be that of another file in WORK, but is $name"
     # of version 0.1.0, where MODEL_ was not there: its options would be left out in silence
     ! is_array "${name^^}" || die "--conf $CONF must set MODEL_${name^^}=(...), not ${name^^}=(...)"
+    if ! is_trained "$name"; then
+      ! is_array "MODEL_${name^^}" || die "--conf $CONF must set MODEL_${name^^} or DECODED_${name^^}, not both"
+      base=$(trained_model "$name")
+      is_array "MODEL_${base^^}" || die "DECODED_${name^^} must begin with a model that is trained, but begins with $(quoted "$base")"
+    fi
   done
   read -r -d '' -a chosen <<<"$MODELS" || true
   ((${#chosen[@]})) || chosen=("")
@@ -39,6 +47,38 @@ check_models() {
     seen+="$name "
   done
   MODELS=${chosen[*]}
+}
+
+# trained_model MODEL: the one whose checkpoint it has.
+trained_model() {
+  local -n decoded=DECODED_${1^^}
+  if is_array "DECODED_${1^^}"; then printf '%s' "${decoded[0]:-}"; else printf '%s' "$1"; fi
+}
+
+is_trained() { # MODEL
+  ! is_array "DECODED_${1^^}"
+}
+
+# decode_options OPTIONS MODEL: fill the array OPTIONS with fairseq-generate's of this model.
+decode_options() {
+  local -n options_=$1 decoded=DECODED_${2^^}
+  local longest
+  options_=("${GENERATE[@]}")
+  is_array "DECODED_${2^^}" || return 0
+  options_+=("${decoded[@]:1}")
+  [[ ${options_[*]} == *LONGEST* ]] || return 0
+  longest=$(longest_example)
+  options_=("${options_[@]//LONGEST/$longest}")
+}
+
+# longest_example: tokens of the longest line of training text of both languages, with the end of the sentence.
+longest_example() {
+  local file=$WORK/text/longest part=$WORK/text/longest.$BASHPID.part # models at once ask at once
+  if [[ ! -s $file ]]; then
+    awk 'NF > most { most = NF } END { print most + 1 }' "$WORK/text/train."{"$SOURCE_LANG","$TARGET_LANG"} >"$part"
+    mv -- "$part" "$file"
+  fi
+  cat -- "$file"
 }
 
 all_models() { # MODELS are all of the conf

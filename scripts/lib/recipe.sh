@@ -27,5 +27,7 @@ source "$ROOT/scripts/lib/binarize.sh"
 source "$ROOT/scripts/lib/training.sh"
 # shellcheck source=scripts/lib/evaluate_translation.sh
 source "$ROOT/scripts/lib/evaluate_translation.sh"
+# shellcheck source=scripts/lib/parallel.sh
+source "$ROOT/scripts/lib/parallel.sh"
 # shellcheck source=scripts/lib/stages.sh
 source "$ROOT/scripts/lib/stages.sh"

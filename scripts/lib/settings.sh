@@ -86,11 +86,13 @@ check_settings() {
   local name
   check_number MAX_TOKENS 1
   check_number BATCH_TOKENS 1
+  check_number PARALLEL 1 999
   for name in MAX_EPOCH MAX_UPDATE; do
     [[ -z ${!name:-} ]] || check_number "$name" 1
   done
   check_epochs
   check_hardware
+  ((NODES == 1 || PARALLEL == 1)) || die "PARALLEL must be 1 on several nodes, but is $PARALLEL"
   ((NODES == 1)) || [[ ${STAGES[*]} == train ]] || die "on several nodes run the stage train alone, the others on one node"
   check_preparation
 }

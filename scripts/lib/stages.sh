@@ -56,7 +56,7 @@ run_recipe() {
   for stage in train average evaluate; do
     has_stage "$stage" || continue
     share_work
-    each_model "${stage}_model"
+    each_model_runs "$stage"
   done
   ! has_stage evaluate || show_results
 }
@@ -81,7 +81,7 @@ compare_all() {
 # compare_models LAST: what there is of all models of this folder, up to the stage LAST, is made from these settings and
 # this text: they end in one table.
 compare_models() {
-  local dir model seed known
+  local dir model seed known options
   conf_models known
   for dir in "$WORK"/*; do
     [[ ${dir##*/} =~ ^([a-z0-9_]+)(-seed([0-9]+))?$ && -d $dir ]] || continue
@@ -91,18 +91,19 @@ compare_models() {
     [[ $1 != train ]] || continue
     [[ ! -s $dir/averaged.pt ]] || compare_record "$dir/averaged.pt" "$dir/averaged.pt.settings" "$(average_record "$model" "$seed")"
     [[ $1 != average ]] || continue
-    compare_evaluation "$dir" "$(average_record "$model" "$seed")"
+    decode_options options "$model"
+    compare_evaluation "$dir" "$(average_record "$model" "$seed")" "${options[@]}"
   done
 }
 
-# compare_evaluation DIR RECORD: translations and scores of a checkpoint, whose record is RECORD.
+# compare_evaluation DIR RECORD OPTION...: translations, with these options, and scores of a checkpoint with this record.
 compare_evaluation() {
   local set sets
   tested_sets sets
   for set in "${sets[@]}"; do
     [[ ! -s $1/generate-$set.log ]] ||
-      compare_record "$1/generate-$set.log" "$1/generate-$set.log.settings" "$(generate_record "$2" "$set")"
+      compare_record "$1/generate-$set.log" "$1/generate-$set.log.settings" "$(generate_record "$2" "$set" "${@:3}")"
     [[ ! -s $1/score-$set.json ]] ||
-      compare_record "$1/score-$set.json" "$1/score-$set.json.settings" "$(score_record "$2" "$set")"
+      compare_record "$1/score-$set.json" "$1/score-$set.json.settings" "$(score_record "$2" "$set" "${@:3}")"
   done
 }

@@ -19,7 +19,9 @@ START=() # options of where a training begins, which are no settings: a checkpoi
 
 # train_options OPTIONS MODEL SEED: fill the array OPTIONS with fairseq-train's, less those of place and hardware.
 train_options() {
-  local -n options_=$1 architecture=MODEL_${2^^}
+  local name
+  name=$(trained_model "$2")
+  local -n options_=$1 architecture=MODEL_${name^^}
   # shellcheck disable=SC2034  # the caller reads it
   options_=("${architecture[@]}" "${TRAIN[@]}" --seed "$3" "${SAVE[@]}")
 }
@@ -36,6 +38,7 @@ train_record() { # MODEL SEED
 # train_model MODEL SEED DIR: train, or go on after the last checkpoint that is whole.
 train_model() {
   local dir=$3 batch options
+  is_trained "$1" || return 0
   train_options options "$1" "$2"
   if [[ -f $dir/trained ]]; then
     log "have $dir/trained"
@@ -83,6 +86,7 @@ average_record() { # MODEL SEED
 }
 
 average_model() { # MODEL SEED DIR
+  is_trained "$1" || return 0
   if [[ -s $3/averaged.pt ]]; then
     log "have $3/averaged.pt"
     return

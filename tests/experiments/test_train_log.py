@@ -1,5 +1,6 @@
 """Training logs: their entries, whatever stands around them, and damage."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,26 @@ def test_a_log_gives_each_validation_as_it_last_was(tmp_path: Path):
     log = read_train_log(tmp_path / "train.log")
     assert log.validations == [Validation(1, 124, 9.5), Validation(2, 248, 8.25)]
     assert (log.parameters, log.seconds) == (2568192, 150)
+
+
+def epoch(updates: int, words: float, seconds: int) -> str:
+    numbers = f"wps 1 | wpb {words} | bsz 9 | num_updates {updates} | lr 1 | train_wall {seconds} | wall 9"
+    return f"epoch 001 | loss 9 | {numbers}\n"
+
+
+def test_the_speed_is_of_epochs_that_one_process_began_and_ended(tmp_path: Path):
+    path, size = tmp_path / "train.log", LOG.splitlines(keepends=True)[0]
+    valid = LOG.splitlines(keepends=True)[1]
+    path.write_text(LOG)
+    assert math.isnan(read_train_log(path).words_per_second)
+    whole = size + valid + epoch(100, 900.5, 50) + epoch(200, 1100, 30)
+    path.write_text(whole)
+    assert read_train_log(path).words_per_second == pytest.approx((100 * 900.5 + 100 * 1100) / 80)
+    # resumed after 250 updates: of the third epoch fairseq tells the seconds of the rest only
+    path.write_text(whole + size + epoch(300, 1000, 7) + epoch(350, 1000, 20))
+    assert read_train_log(path).words_per_second == pytest.approx((100 * 900.5 + 100 * 1100 + 50 * 1000) / 100)
+    path.write_text(size + valid + epoch(3, 900, 0))
+    assert math.isnan(read_train_log(path).words_per_second)
 
 
 @pytest.mark.parametrize(("text", "message"), [(None, "there is no training log"), ("nothing\n", "no validation")])

@@ -102,9 +102,15 @@ def test_a_model_alone_stands_beside_those_that_are_there(stubs: Stubs, tmp_path
         ),
         (OWN, ("--models", "rope my_model rope"), "--models must name each model once, but is rope\\ my_model\\ rope"),
         ("ROPE+=(--encoder-layers 1)", (), "must set MODEL_ROPE=(...), not ROPE=(...)"),
+        ("DECODED_ROPE=(sinusoidal --beam 1)", (), "must set MODEL_ROPE or DECODED_ROPE, not both"),
+        (
+            "DECODED_FAST=(big --beam 1)",
+            (),
+            "DECODED_FAST must begin with a model that is trained, but begins with big",
+        ),
         ("MODEL_RAW=(--arch a)", (), "a model's name must not be that of another file in WORK, but is raw"),
     ],
-    ids=["unknown", "twice", "as version 0.1.0 had it", "a folder"],
+    ids=["unknown", "twice", "as version 0.1.0 had it", "trained and decoded", "decoded of none", "a folder"],
 )
 def test_a_model_that_cannot_be_is_named(stubs: Stubs, tmp_path: Path, conf: str, arguments, message: str):
     done = stubs.run(tmp_path / "work", *stubs.command(*arguments, conf=conf))

@@ -25,6 +25,7 @@ esac
 TRAIN = """#!{bash}
 # a training of $TRAINING seconds
 printf '%s\\0' fairseq-train "$@" $'\\n' >>"$RECORD"
+echo "threads: ${{OMP_NUM_THREADS:-}}" >&2
 [[ "$*" != *"--lr abc"* ]] || exit 2
 while (($#)); do
   [[ $1 != --save-dir ]] || save=$2
@@ -42,6 +43,7 @@ done
 mkdir -p "$out" && touch "$out/dict.en.txt" "$out/dict.de.txt"
 """
 GENERATE = """#!{bash}
+printf '%s\\0' fairseq-generate "$@" $'\\n' >>"$RECORD"
 echo "a translation"
 """
 CONF = """# what a recipe needs; the tests change a line of it

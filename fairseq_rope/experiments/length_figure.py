@@ -1,0 +1,45 @@
+"""A score over lengths as a picture; needs matplotlib, the extra `plot`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fairseq_rope.experiments.figure import new_figure, write_figure
+from fairseq_rope.experiments.length_curves import Point
+
+# told apart by people who see colors in another way (Okabe and Ito, 2008)
+PALETTE = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#F0E442")
+MARKERS = "os^Dv<>P"
+
+
+def draw_length_curves(curves: Mapping[str, Sequence[Point]], output: Path, *, score: str) -> None:
+    """Draw a score over lengths by the longest training example, a line for each model, into the PNG `output`.
+
+    Whiskers are standard deviations over seeds; what is no longer than in training is shaded.
+
+    Args:
+        curves: the title of each model -> its points; one without points is left out.
+        output: the picture.
+        score: its name.
+
+    Raises:
+        UserError: matplotlib is not installed.
+    """
+    figure, axes = new_figure()
+    drawn = [(title, points) for title, points in curves.items() if points]
+    for i, (title, points) in enumerate(drawn):
+        # where colors begin again the line is another
+        style = {"color": PALETTE[i % 8], "marker": MARKERS[i % 8], "linestyle": "-" if i < 8 else "--"}
+        lengths, means = [point.length for point in points], [point.mean for point in points]
+        axes.errorbar(lengths, means, yerr=[point.deviation or 0 for point in points], label=title, capsize=3, **style)
+    sizes = {point.length: point.sentences for _, points in drawn for point in points}
+    axes.set_xscale("log", base=2)
+    low = min(sizes, default=0.5) / 1.2
+    axes.axvspan(low, 1, color="0.9", zorder=0)
+    axes.set(
+        xlim=(low, max(1.2, *sizes, 0) * 1.2), xlabel="mean length by the longest in training (sentences)", ylabel=score
+    )
+    axes.set_xticks(list(sizes), [f"{length:.2g}\n({sentences})" for length, sentences in sizes.items()])
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper")
+    write_figure(figure, output)

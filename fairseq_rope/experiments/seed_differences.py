@@ -1,0 +1,111 @@
+"""How models differ over seeds: means and t intervals of differences that are paired by seed.
+
+The interval holds the noise of training and not that of the test set, which a bootstrap measures (`differences`).
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairseq_rope.experiments.statistic import Compared, Statistic
+from fairseq_rope.experiments.student_t import central_quantile
+from fairseq_rope.experiments.work_folder import Model, model_rows, run_statistics
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class SeedDifference:
+    """The difference of a model from another one in one statistic.
+
+    Args:
+        statistic: its name.
+        baseline: the model that the other one is compared with.
+        model: the other one.
+        kind: `difference`, model less baseline; or `ratio`, model by baseline, with the geometric mean.
+        seeds: those that both have.
+        mean: over the seeds.
+        low: the lower end of the 95% t interval of the mean.
+        high: its upper end.
+    """
+
+    statistic: str
+    baseline: str
+    model: str
+    kind: Compared
+    seeds: list[int]
+    mean: float
+    low: float
+    high: float
+
+
+def seed_differences(models: Sequence[Model]) -> list[SeedDifference]:
+    """Compare each model with the first one, the baseline, in each statistic of which both have two seeds or more."""
+    baseline = models[0]
+    rows = model_rows(baseline, run_statistics)
+    found = []
+    for model in models[1:]:
+        own = model_rows(model, run_statistics)
+        for name in [name for name in rows if name in own]:
+            if difference := _difference(own[name], rows[name]):
+                found.append(SeedDifference(name, baseline.name, model.name, *difference))
+    return found
+
+
+def differences_title(models: Sequence[Model]) -> str:
+    """Return the line above a table of `difference_columns`."""
+    return (
+        f"Difference from {models[0].name} over seeds, paired by seed: mean [95% t interval], "
+        "of the noise of training; × is a ratio"
+    )
+
+
+def difference_columns(models: Sequence[Model]) -> dict[str, dict[str, str]]:
+    """Return the differences as text, a column for each model but the first one; only of models that have any.
+
+    A cell is mean [low, high]; where it is of fewer seeds than the models share it says so.
+    """
+    specs = {name: next(iter(row.values())).specs[0] for name, row in model_rows(models[0], run_statistics).items()}
+    shared = {model.name: len(model.runs.keys() & models[0].runs.keys()) for model in models}
+    columns: dict[str, dict[str, str]] = {}
+    for each in seed_differences(models):
+        column = columns.setdefault(f"{each.model} ({shared[each.model]} seeds)", {})
+        column[each.statistic] = _cell(each, specs[each.statistic], seeds=shared[each.model])
+    return columns
+
+
+def t_interval(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return the mean of two or more values, and the ends of its 95% t interval."""
+    mean = statistics.fmean(values)
+    error = statistics.stdev(values) / math.sqrt(len(values))
+    half = central_quantile(CONFIDENCE, len(values) - 1) * error
+    return mean, mean - half, mean + half
+
+
+def _difference(
+    model: Mapping[int, Statistic], baseline: Mapping[int, Statistic]
+) -> tuple[Compared, list[int], float, float, float] | None:
+    """Return the last five fields of a `SeedDifference`; None where nothing is compared or seeds are fewer than two."""
+    kind = next(iter(baseline.values())).compared
+    pairs = {seed: (model[seed].values[0], baseline[seed].values[0]) for seed in sorted(model.keys() & baseline.keys())}
+    if kind == "ratio":
+        values = {seed: math.log(own / other) for seed, (own, other) in pairs.items()}
+    else:
+        values = {seed: own - other for seed, (own, other) in pairs.items()}
+    # a training that failed has a loss that is no number
+    values = {seed: value for seed, value in values.items() if math.isfinite(value)}
+    if kind == "not" or len(values) < 2:
+        return None
+    mean, low, high = t_interval([*values.values()])
+    if kind == "ratio":
+        mean, low, high = math.exp(mean), math.exp(low), math.exp(high)
+    return kind, [*values], mean, low, high
+
+
+def _cell(difference: SeedDifference, spec: str, *, seeds: int) -> str:
+    is_ratio = difference.kind == "ratio"
+    numbers = (difference.mean, difference.low, difference.high)
+    mean, low, high = (format(number, ".2f" if is_ratio else f"+{spec}") for number in numbers)
+    text = f"{'× ' if is_ratio else ''}{mean} [{low}, {high}]"
+    return text if len(difference.seeds) == seeds else f"{text} ({len(difference.seeds)} of {seeds})"
