@@ -27,7 +27,7 @@ source "$ROOT/scripts/conf/benchmark_gpu.env"
 REQUIREMENTS=(bitarray cffi hydra-core numpy omegaconf packaging regex sacrebleu scikit-learn tqdm)
 
 # torch without NumPy, fairseq on today's torch: they warn at every start
-export PYTHONWARNINGS=ignore
+export PYTHONWARNINGS=ignore PIP_DISABLE_PIP_VERSION_CHECK=1
 PYTHON=${PYTHON:-python3}
 WORK=${WORK:-$ROOT/runs/benchmark_gpu}
 OUT=${OUT:-$WORK}
@@ -43,11 +43,6 @@ require_python() {
   printf '%s\n' "$kind"
 }
 
-# pip_pinned ARGUMENTS...: pip with the pinned versions. Without CUDA_HOME, with which fairseq would build for CUDA.
-pip_pinned() {
-  (cd "$ROOT" && env -u CUDA_HOME PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 "$PYTHON" -m pip "$@" >&2)
-}
-
 # make_wheels DIR KIND: build or fetch everything but PyTorch; the file `made-for`, written last, says it is complete.
 make_wheels() {
   local dir=$1 kind=$2 tools
@@ -61,11 +56,11 @@ make_wheels() {
   mkdir -p -- "$dir"
   rm -f -- "$dir/made-for"
   log "make wheels in $dir, about three minutes"
-  pip_pinned wheel --quiet --wheel-dir "$dir" "${REQUIREMENTS[@]}"
+  pip_pinned "$PYTHON" wheel --quiet --wheel-dir "$dir" "${REQUIREMENTS[@]}"
   tools=$(mktemp -d)
-  pip_pinned install --quiet --no-deps --target "$tools" cython numpy setuptools wheel
+  pip_pinned "$PYTHON" install --quiet --no-deps --target "$tools" cython numpy setuptools wheel
   # not isolated: its isolated build would download a second torch
-  PYTHONPATH=$tools pip_pinned wheel --quiet --no-deps --no-build-isolation --wheel-dir "$dir" fairseq-fixed
+  PYTHONPATH=$tools pip_pinned "$PYTHON" wheel --quiet --no-deps --no-build-isolation --wheel-dir "$dir" fairseq-fixed
   rm -rf -- "$tools"
   printf '%s\n' "$kind" >"$dir/made-for"
 }
@@ -79,7 +74,7 @@ install_wheels() {
     log "install from $dir"
     rm -rf -- "$site.part"
     dir=$(cd "$dir" && pwd) # pip runs elsewhere
-    pip_pinned install --quiet --no-index --no-deps --target "$site.part" "$dir"/*.whl
+    pip_pinned "$PYTHON" install --quiet --no-index --no-deps --target "$site.part" "$dir"/*.whl
     mv -- "$site.part" "$site"
   fi
   export PYTHONPATH=$site:$ROOT:$ROOT/data-prep:$ROOT/scripts

@@ -17,10 +17,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.options import count, parser
+from benchmarks.options import count
 from benchmarks.preparation import tables
 from benchmarks.preparation.stages import measure_sizes
 from benchmarks.report import write_json
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 
 
@@ -50,7 +51,7 @@ def main() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    options = parser(__doc__)
+    options = cli.parser(__doc__, "benchmark_prepare.py")
     add = options.add_argument
     add("--data", type=Path, required=True, help="folder of the real corpora")
     add("--work", type=Path, required=True, help="folder for the text; some 2 kB for each pair")

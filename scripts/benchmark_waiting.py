@@ -20,9 +20,10 @@ from pathlib import Path
 
 from benchmarks.environment import CORES, environment
 from benchmarks.model.build import SIZES
-from benchmarks.options import count, parser
+from benchmarks.options import count
 from benchmarks.report import write_json
 from benchmarks.waiting.rates import NONE, WORKS, rates, rates_table
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 
 SETTINGS = (NONE, "OMP_WAIT_POLICY=PASSIVE", "GOMP_SPINCOUNT=1000", "GOMP_SPINCOUNT=10000", "GOMP_SPINCOUNT=100000")
@@ -49,7 +50,7 @@ def main() -> None:
 
 
 def _read() -> Namespace:
-    options = parser(__doc__)
+    options = cli.parser(__doc__, "benchmark_waiting.py")
     add = options.add_argument
     add("works", nargs="*", metavar="WORK", help=f"what to measure: {', '.join(WORKS)} (all)")
     add("--settings", nargs="+", default=list(SETTINGS), metavar="NAME=VALUE", help=f"({' '.join(SETTINGS)})")

@@ -20,12 +20,13 @@ from pathlib import Path
 from benchmarks.engines.comparison import commands, compared, differences, engines_table, facts, measured
 from benchmarks.engines.process import EngineProcess
 from benchmarks.environment import CORES
-from benchmarks.options import count, parser
+from benchmarks.options import count
 from benchmarks.report import Row, write_json
 from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.export.ctranslate2.model_folder import QUANTIZATIONS
 from fairseq_rope.export.ctranslate2.spec import RUNTIME_LAYOUT
 from fairseq_rope.modules.positions.layouts import LAYOUTS
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
 
@@ -50,7 +51,7 @@ def _measured(args: argparse.Namespace, options: Sequence[str]) -> list[Row]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    options = parser(__doc__, allow_abbrev=False)
+    options = cli.parser(__doc__, "compare_engines.py", allow_abbrev=False)
     add = options.add_argument
     add("--quantization", nargs="+", choices=QUANTIZATIONS, default=["float32", "int8"], metavar="Q")
     add("--layouts", nargs="+", choices=LAYOUTS, default=[RUNTIME_LAYOUT], metavar="L", help="rotary pairs as written")

@@ -11,7 +11,8 @@
 #       whatever the number of GPUs
 # Out:  $WORK/{rope,sinusoidal}/averaged.pt and the table of results. Run again, every stage continues. WORK is runs/NAME of
 #       --conf
-# Time: prepare about half an hour on two cores (extrapolated). Expected of base: compound-split BLEU of about 27.3 (sinusoids), 27.5 (rotary).
+# Time: prepare about half an hour on two cores (extrapolated). Expected of base: compound-split BLEU of about 27.3
+#       (sinusoids), 27.5 (rotary).
 #
 # Several nodes, the work folder on a disk that all see:
 #   bash scripts/run_wmt14_ende.sh fetch prepare

@@ -12,9 +12,9 @@ from tests.support.trained import Trained, trained_model
 # What puts tests on a level other than `unit`: a path, a fixture, or that their file starts programs.
 SYSTEM = (
     *("benchmarks", "integration", "recipes", "test_faults.py"),
-    *("models/test_learns.py", "models/test_same_training.py"),
+    *("models/test_learns.py", "models/test_methods_learn.py", "models/test_same_training.py"),
 )
-SYSTEM_FIXTURES = {"trained", "exported", "stubs"}
+SYSTEM_FIXTURES = {"trained", "exported", "trained_on_windows", "stubs"}
 PROCESS_MODULE = "subprocess"
 
 
@@ -34,14 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def data_dir() -> Path:
     """The folder of real corpora (Multi30k and others), which never enter the repository.
 
-    FAIRSEQ_ROPE_DATA names it, or it is beside the repository.
+    FAIRSEQ_ROPE_DATA names it, or it is shared/data beside the repository.
     """
     given = os.environ.get("FAIRSEQ_ROPE_DATA")
     folder = Path(given or ROOT.parent / "shared" / "data")
     if given and not folder.is_dir():
         pytest.fail(f"FAIRSEQ_ROPE_DATA must be the folder of real corpora, but is {given}")
     if not folder.is_dir():
-        pytest.skip(f"no real corpora at {folder}; CONTRIBUTING.md says what FAIRSEQ_ROPE_DATA is to hold")
+        pytest.skip(f"no real corpora at {folder}; FAIRSEQ_ROPE_DATA names another folder")
     return folder
 
 
@@ -49,6 +49,12 @@ def data_dir() -> Path:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A small model, trained once in a session through the real command lines."""
     return trained_model(tmp_path_factory.mktemp("trained"))
+
+
+@pytest.fixture(scope="session")
+def trained_on_windows(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A small model of windows of up to three lines."""
+    return trained_model(tmp_path_factory.mktemp("windows"), "--max-update 350 --max-tokens 1000", window=3)
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ The other position methods are written from their papers, which `tests/reference
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
@@ -15,15 +15,58 @@ from torch import Tensor
 
 from tests import reference_positions as positions
 
+Scaling = tuple[str, float, int]  # --rope-scaling, its factor, the original length
+GATES = {  # Shazeer (2020), eq. 5 and 6
+    "geglu": lambda x: x * (1 + torch.erf(x / math.sqrt(2))) / 2,
+    "swiglu": lambda x: x / (1 + torch.exp(-x)),
+}
 
-def rotation_matrix(position: float, head_dim: int, *, base: float, rotary_dim: int, layout: str) -> Tensor:
-    """Return R(m) of eq. 15, (D, D); dimensions past `rotary_dim` keep their place."""
+
+def scaled_frequencies(
+    name: str, rotary_dim: int, *, base: float, factor: float, length: int
+) -> tuple[list[float], float]:
+    """Return theta of each pair, in radians a token, and the magnitude, from the formulas of the papers."""
+    thetas, magnitude = [], 1.0
+    for i in range(rotary_dim // 2):
+        theta = base ** (-2 * i / rotary_dim)
+        turns = length * theta / (2 * math.pi)
+        if name == "linear":
+            theta = theta / factor
+        elif name == "ntk":
+            theta = (base * factor ** (rotary_dim / (rotary_dim - 2))) ** (-2 * i / rotary_dim)
+        elif name == "yarn":
+            # the pair, as a real number, that turns 32 times, and the one that turns once: base^(-2x/R) L = 2 pi turns
+            first = math.floor(math.log(length / (2 * math.pi * 32), base) * rotary_dim / 2)
+            last = math.ceil(math.log(length / (2 * math.pi), base) * rotary_dim / 2)
+            first, last = max(first, 0), min(last, rotary_dim - 1)  # the authors' code, not the paper
+            if i >= last and i > first:
+                theta = theta / factor
+            elif i > first:
+                slowed = (i - first) / (last - first)
+                theta = theta * (1 - slowed) + theta / factor * slowed
+            magnitude = 0.1 * math.log(factor) + 1
+        elif name == "llama3":
+            if turns < 1:
+                theta = theta / factor
+            elif turns <= 4:
+                smooth = (turns - 1) / (4 - 1)
+                theta = (1 - smooth) * theta / factor + smooth * theta
+        thetas.append(theta)
+    return thetas, magnitude
+
+
+def rotation_matrix(
+    position: float, head_dim: int, *, base: float, rotary_dim: int, layout: str, scaling: Scaling = ("none", 1.0, 1)
+) -> Tensor:
+    """Return R(m) of eq. 15, (D, D), times the magnitude; dimensions past `rotary_dim` keep their place."""
+    name, factor, length = scaling
+    thetas, magnitude = scaled_frequencies(name, rotary_dim, base=base, factor=factor, length=length)
     matrix = torch.eye(head_dim, dtype=torch.float64)
     for i in range(rotary_dim // 2):
-        angle = position * base ** (-2 * i / rotary_dim)
+        angle = position * thetas[i]
         a, b = (2 * i, 2 * i + 1) if layout == "interleaved" else (i, i + rotary_dim // 2)
-        matrix[a, a] = matrix[b, b] = math.cos(angle)
-        matrix[a, b], matrix[b, a] = -math.sin(angle), math.sin(angle)
+        matrix[a, a] = matrix[b, b] = magnitude * math.cos(angle)
+        matrix[a, b], matrix[b, a] = -magnitude * math.sin(angle), magnitude * math.sin(angle)
     return matrix
 
 
@@ -36,8 +79,10 @@ class ReferenceTransformer:
     base: float = 10000.0
     fraction: float = 1.0
     layout: str = "interleaved"
+    scaling: dict[str, Scaling] = field(default_factory=dict)  # of the encoder, the decoder
     normalize_before: bool = False
     method: str = "rope"
+    ffn: str | None = None
 
     def logits(self, source: list[int], target: list[int]) -> Tensor:
         """Return the logits of each next token, (T, V), for target input `target` (its first token is </s>)."""
@@ -79,7 +124,11 @@ class ReferenceTransformer:
         return x @ self._parameter(f"{name}.weight").T + self._parameter(f"{name}.bias")
 
     def _feed_forward(self, x: Tensor, name: str) -> Tensor:
-        return self._linear(F.relu(self._linear(x, f"{name}.fc1")), f"{name}.fc2")
+        hidden = self._linear(x, f"{name}.fc1")
+        if self.ffn in GATES:
+            size = hidden.size(1) // 2
+            return self._linear(GATES[self.ffn](hidden[:, :size]) * hidden[:, size:], f"{name}.fc2")
+        return self._linear(F.relu(hidden), f"{name}.fc2")
 
     def _self_attention(self, x: Tensor, name: str, side: str) -> Tensor:
         return self._attention(x, x, f"{name}.self_attn", side=side)
@@ -94,7 +143,7 @@ class ReferenceTransformer:
             queries, keys, values = q[:, part], k[:, part], v[:, part]
             if side and self.method in ("rope", "xpos"):
                 stretch = self.method == "xpos" and side == "decoder"
-                queries, keys = self._rotated(queries, stretch), self._rotated(keys, -stretch)
+                queries, keys = self._rotated(queries, side, stretch), self._rotated(keys, side, -stretch)
             for m in range(len(queries)):
                 visible = m + 1 if side == "decoder" else len(keys)
                 scores, seen = keys[:visible] @ queries[m] / math.sqrt(head_dim), values[:visible]
@@ -105,10 +154,10 @@ class ReferenceTransformer:
                 output[m, part] = torch.softmax(scores, 0) @ seen
         return self._linear(output, f"{name}.out_proj")
 
-    def _rotated(self, x: Tensor, stretch: int) -> Tensor:
-        head_dim = x.size(1)
+    def _rotated(self, x: Tensor, side: str, stretch: int) -> Tensor:
+        head_dim, scaling = x.size(1), self.scaling.get(side, ("none", 1.0, 1))
         options = dict(base=self.base, rotary_dim=round(head_dim * self.fraction), layout=self.layout)
-        matrices = [rotation_matrix(m, head_dim, **options) for m in range(len(x))]
+        matrices = [rotation_matrix(m, head_dim, **options, scaling=scaling) for m in range(len(x))]
         if stretch:
             scales = [positions.xpos_stretch(stretch * m, head_dim, **options) for m in range(len(x))]
             matrices = [scale @ matrix for scale, matrix in zip(scales, matrices, strict=True)]

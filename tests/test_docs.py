@@ -17,7 +17,10 @@ from fairseq import options
 from fairseq_rope_data.__main__ import PROGRAMS as COMMANDS
 from tests.support import ROOT
 
-PAGES = [*(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")), *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "tests/data/README.md")),
+    *sorted(ROOT.glob("docs/*.md")),
+]
 FAIRSEQ_PARSERS = {
     "fairseq-train": options.get_training_parser,
     "fairseq-generate": options.get_generation_parser,
@@ -53,9 +56,27 @@ def test_links_lead_to_files(page: Path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_are_there(page: Path):
+    named = set(re.findall(r"`([\w./-]+\.(?:py|sh|env))`", page.read_text(encoding="utf-8")))
+    folders = ("fairseq_rope", "data-prep", "scripts", "tests", "docs", ".ci")
+    paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
+    there = "".join(f"/{path.relative_to(ROOT)}\n" for path in paths)
+    assert [name for name in named if f"/{name}\n" not in there and not re.search("X|[A-Z]{4}", name)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_lines_end_by_column_120(page: Path):
     lines = page.read_text(encoding="utf-8").splitlines()
     assert not [number for number, line in enumerate(lines, 1) if len(line) > 120]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_line_of_prose_holds_one_sentence(page: Path):
+    lines = page.read_text(encoding="utf-8").splitlines()
+    prose = [re.sub(r"^ *(- |[0-9]+[.] )?", "", line) for line in lines if not line.startswith(("    ", "|", "#"))]
+    # a code span is one word, and abbreviations end no sentence
+    plain = [re.sub(r"`[^`]*`", "X", line).replace("et al. ", "et al ") for line in prose]
+    assert [line for line in plain if re.search(r"[a-zX0-9)][.!?][)*]* +[A-Z(]", line)] == []
 
 
 def test_the_readme_is_a_page_of_130_lines():

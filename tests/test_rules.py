@@ -1,6 +1,7 @@
 """Rules of CONTRIBUTING.md that no linter knows, checked on the sources."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,11 @@ FLOORS = [
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 FOLDERS = (ROOT / "fairseq_rope", ROOT / "data-prep" / "fairseq_rope_data", ROOT / "scripts", ROOT / "tests")
 SOURCES = [path for folder in FOLDERS for path in sorted(folder.rglob("*.py"))]
+SCRIPTS = [path for path in sorted(ROOT.rglob("*.sh")) if path.relative_to(ROOT).parts[0] in ("scripts", "data-prep")]
+MOST_LINES = 250
+BRITISH = re.compile(
+    r"(?i)(ali|ari|imi|ini|oni|eni|ni)s(e|ed|er|ing|ation)s?(_|$)|neighbour|colour|favour|honour|behaviour|learnt"
+)
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in SOURCES}
 
 
@@ -81,3 +87,40 @@ def test_public_functions_have_docstrings():
 def test_nothing_imports_from_conftest():
     found = [path for path, tree in TREES.items() for _, module in imports(tree) if module.endswith("conftest")]
     assert found == []
+
+
+def test_a_file_holds_one_idea():
+    sources = [path for path in (*SOURCES, *SCRIPTS) if ROOT / "tests" not in path.parents]
+    lines = {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8").count("\n") for path in sources}
+    assert {name: count for name, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_identifiers_are_in_american_spelling():
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        for field in ("name", "id", "attr", "arg")
+        if isinstance(name := getattr(node, field, None), str) and isinstance(node, ast.AST) and BRITISH.search(name)
+    ]
+    assert found == []
+
+
+def test_names_of_tests_are_sentences():
+    short = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if path.name.startswith("test_") and isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        if node.name.count("_") < 3
+    ]
+    assert short == []
+
+
+def test_shell_programs_stop_at_a_failure_and_steps_stand_alone():
+    for path in SCRIPTS:
+        text = path.read_text(encoding="utf-8")
+        if path.parent.name != "lib":
+            assert "\nset -euo pipefail\n" in text, path
+        # in a condition bash turns `set -e` off, within the step too
+        assert not re.search(r"(?m)\b(if|while|until|!) +step |^ *step .*(\|\||&&)", text), path

@@ -13,12 +13,13 @@ from pathlib import Path
 from fairseq_rope_data.errors import UserError, run
 
 _TOOLS = "average compare plot repair results score translate"
-_TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe clean_corpus check_corpus manifest check_manifest sgm grammar"
+_TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe clean_corpus windows"
+_RECORDS = "check_corpus manifest check_manifest sgm grammar"
 # the modules that `python -m` runs, by command
 PROGRAMS = {
     **{name: f"fairseq_rope.tools.{name}" for name in _TOOLS.split()},
     "export": "fairseq_rope.export.ctranslate2",
-    **{name.replace("_", "-"): f"fairseq_rope_data.{name}" for name in _TEXT.split()},
+    **{name.replace("_", "-"): f"fairseq_rope_data.{name}" for name in f"{_TEXT} {_RECORDS}".split()},
 }
 
 

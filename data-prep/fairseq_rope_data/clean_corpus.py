@@ -3,7 +3,8 @@
 The length of a line is its number of tokens between white space, of BPE pieces where the text is in BPE. A pair is kept
 when both lengths are from --min-length to --max-length and neither is more than --max-ratio times the other, which are
 the rules of Moses' clean-corpus-n; a pair counts for the first rule, in this order, that drops it. Lines are
-copied as they are.
+copied as they are. With --leave-blank a pair that is dropped leaves a blank line on both sides, so that those around it
+do not become neighbors in windows of several lines.
 
     python -m fairseq_rope_data.clean_corpus --source-lang en --target-lang de text/train.bpe text/train
 
@@ -42,8 +43,14 @@ class Rules(NamedTuple):
         return ""
 
 
-def clean(inputs: tuple[Path, Path], outputs: list[Path], rules: Rules) -> Counter[str]:
+def clean(inputs: tuple[Path, Path], outputs: list[Path], rules: Rules, *, leave_blank: bool = False) -> Counter[str]:
     """Copy the pairs that keep to `rules`; return the number of pairs for each rule that dropped them, "" for kept.
+
+    Args:
+        inputs: source and target.
+        outputs: where to copy them.
+        rules: what a pair must keep to.
+        leave_blank: write a blank line in the place of each dropped one.
 
     Raises:
         UserError: the files aren't aligned, not UTF-8, or no pair is left.
@@ -56,6 +63,9 @@ def clean(inputs: tuple[Path, Path], outputs: list[Path], rules: Rules) -> Count
             if not rule:
                 source_file.write(f"{source}\n".encode())
                 target_file.write(f"{target}\n".encode())
+            elif leave_blank:
+                source_file.write(b"\n")
+                target_file.write(b"\n")
     if counts[""] == 0:
         raise UserError(f"no pair of {inputs[0]} and {inputs[1]} is left of {counts.total():,}")
     return counts
@@ -81,6 +91,7 @@ def main() -> None:
     parser.add_argument("--min-length", type=int, default=1)
     parser.add_argument("--max-length", type=int, default=250)
     parser.add_argument("--max-ratio", type=float, default=1.5)
+    parser.add_argument("--leave-blank", action="store_true", help="leave a blank line where a pair is dropped")
     options = parser.parse_args()
     if not 1 <= options.min_length <= options.max_length:
         raise UserError(
@@ -95,9 +106,11 @@ def main() -> None:
     if inputs[0].resolve() == outputs[0].resolve():
         raise UserError(f"IN and OUT must differ, but are both {options.input}")
     with complete_files(*outputs) as (source, target, report):
-        counts = clean(inputs, [source, target], rules)
+        counts = clean(inputs, [source, target], rules, leave_blank=options.leave_blank)
         dropped = {rule: counts[rule] for rule in Rules._fields}
         facts = {"rules": rules._asdict(), "read": counts.total(), "dropped": dropped, "kept": counts[""]}
+        if options.leave_blank:
+            facts["left_blank"] = True
         report.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     print(table(counts, rules))
 

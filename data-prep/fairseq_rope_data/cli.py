@@ -3,6 +3,7 @@
 import argparse
 
 
-def parser(doc: str | None, name: str) -> argparse.ArgumentParser:
+def parser(doc: str | None, name: str, *, allow_abbrev: bool = True) -> argparse.ArgumentParser:
     """Return a parser whose --help is a program's docstring as it is written, and whose errors begin with its name."""
-    return argparse.ArgumentParser(name, description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    form = argparse.RawDescriptionHelpFormatter
+    return argparse.ArgumentParser(name, description=doc, formatter_class=form, allow_abbrev=allow_abbrev)

@@ -34,8 +34,8 @@ def learn(files: list[Path], merges: int) -> list[tuple[str, str]]:
         from tokenizers.trainers import BpeTrainer
     except ImportError:
         raise UserError("to learn BPE needs tokenizers: pip install 'fairseq-rope[data]'") from None
-    # named beforehand in their order: the trainer would number what ends words in another order each time, and takes
-    # pairs that are equally frequent by their numbers
+    # fixed ids: the trainer breaks ties between equally frequent pairs by id, and would number the symbols that end
+    # words in another order each time
     alphabet = sorted({character for block in blocks(files) for character in set().union(*block)} - set(" "))
     symbols = [*alphabet, *(character + END_OF_WORD for character in alphabet)]
     trainer = BpeTrainer(

@@ -23,17 +23,7 @@ from fairseq_rope_data.files import complete_files, open_text
 MANIFEST = "manifest.json"
 FOLDERS = ("raw", "text", "data-bin")
 PACKAGES = (
-    "fairseq",
-    "fairseq-fixed",
-    "fairseq-rope",
-    "numpy",
-    "regex",
-    "sacrebleu",
-    "sacremoses",
-    "sentencepiece",
-    "subword-nmt",
-    "tokenizers",
-    "torch",
+    "fairseq fairseq-fixed fairseq-rope numpy regex sacrebleu sacremoses sentencepiece subword-nmt tokenizers torch"
 )
 CHUNK = 1 << 20
 
@@ -43,7 +33,7 @@ Facts = dict[str, int | str]
 def versions() -> dict[str, str]:
     """Return the versions of Python and of those packages that are installed."""
     found = {"python": platform.python_version()}
-    for name in PACKAGES:
+    for name in PACKAGES.split():
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
+from typing import cast
 
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import read_lines
@@ -29,15 +30,21 @@ def languages(options: argparse.Namespace) -> tuple[str, str]:
 
 
 def pairs(source: Path, target: Path) -> Iterator[Pair]:
-    """Yield the pairs of lines of two files, read as they are needed.
+    """Yield the pairs of lines of two files; see `aligned`."""
+    return cast(Iterator[Pair], aligned(source, target))
+
+
+def aligned(*files: Path) -> Iterator[tuple[str, ...]]:
+    """Yield the lines of files that stand beside each other, read as they are needed.
 
     Raises:
-        UserError: a file cannot be read or has fewer lines than the other, or a line is not UTF-8.
+        UserError: a file cannot be read or has fewer lines than another, or a line is not UTF-8.
     """
-    for number, (one, other) in enumerate(zip_longest(read_lines(source), read_lines(target)), 1):
-        if one is None or other is None:
-            short, long = (source, target) if one is None else (target, source)
+    for number, lines in enumerate(zip_longest(*map(read_lines, files)), 1):
+        if None in lines:
+            short = files[lines.index(None)]
+            long = next(file for file, line in zip(files, lines, strict=True) if line is not None)
             raise UserError(
                 f"{short}:{number}: there is no such line, but {long} has one: parallel files must be aligned"
             )
-        yield one, other
+        yield lines

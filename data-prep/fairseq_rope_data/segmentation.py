@@ -2,7 +2,7 @@
 
     clean -> normalize -> white space -> lower-case -> tokenize -> BPE
 
-`tokenize` takes its lines up to BPE, which is learnt from what that writes; `apply_bpe` and `sentencepiece_bpe apply`
+`tokenize` takes its lines up to BPE, which is learned from what that writes; `apply_bpe` and `sentencepiece_bpe apply`
 do the rest; `translate` (inference/line_codec.py) does all. To clean is to refuse a line that is no UTF-8 in a corpus
 (files.py), and to make the best of it in new text (clean_line.py), where each line has a translation.
 

@@ -53,7 +53,7 @@ def learn(options: argparse.Namespace) -> None:
             # after the place in its source code, in brackets
             problem = str(error).rpartition("] ")[2]
             raise UserError(f"sentencepiece cannot learn {options.pieces} pieces (--pieces): {problem}") from None
-    print(f"sentencepiece_bpe: learnt from {len(sample.items):,} of {sample.count:,} lines", file=sys.stderr)
+    print(f"sentencepiece_bpe: learned from {len(sample.items):,} of {sample.count:,} lines", file=sys.stderr)
 
 
 def draw(files: list[Path], size: int) -> Reservoir[str]:

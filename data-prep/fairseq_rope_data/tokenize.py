@@ -38,16 +38,13 @@ def line_function(options: argparse.Namespace) -> LineFunction:
 
 def main() -> None:
     parser = cli.parser(__doc__, "tokenize")
-    parser.add_argument("--lang", required=True, help="language of the text, as en or de")
-    parser.add_argument(
-        "--normalize", "--normalise", action="store_true", help="normalize punctuation, drop what does not print"
-    )
-    parser.add_argument("--lowercase", action="store_true", help="lower-case before tokenizing")
-    parser.add_argument("--tokenizer", choices=("moses", "none"), default="moses", help="none: for sentencepiece")
-    parser.add_argument(
-        "--moses-no-dash-splits", action="store_true", help="keep schwarz-weiß one token, as the papers do"
-    )
-    parser.add_argument("--moses-no-escape", action="store_true", help="keep ' and others, which default to &apos; ...")
+    add = parser.add_argument
+    add("--lang", required=True, help="language of the text, as en or de")
+    add("--normalize", "--normalise", action="store_true", help="normalize punctuation, drop what does not print")
+    add("--lowercase", action="store_true", help="lower-case before tokenizing")
+    add("--tokenizer", choices=("moses", "none"), default="moses", help="none: for sentencepiece")
+    add("--moses-no-dash-splits", action="store_true", help="keep schwarz-weiß one token, as the papers do")
+    add("--moses-no-escape", action="store_true", help="keep ' and others, which default to &apos; ...")
     add_arguments(parser)
     options = parser.parse_args()
     filter_file(line_function(options), options)

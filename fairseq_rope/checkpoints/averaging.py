@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from fairseq_rope.checkpoints.files import Checkpoint, last_epoch_checkpoints, last_update_checkpoints, load_checkpoint
+from fairseq_rope.checkpoints.files import Checkpoint, last_checkpoints, load_checkpoint
 from fairseq_rope.checkpoints.running_mean import RunningMean
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_file
@@ -100,9 +100,10 @@ def choose_inputs(
     Raises:
         UserError: several folders, a folder without a --num option, too few checkpoints, a bound without --num.
     """
-    if by_epoch is not None and by_update is not None:
+    counts = {kind: count for kind, count in (("epoch", by_epoch), ("update", by_update)) if count is not None}
+    if len(counts) > 1:
         raise UserError("--num-epoch-checkpoints and --num-update-checkpoints exclude each other, but both are given")
-    if by_epoch is None and by_update is None:
+    if not counts:
         if upper_bound is not None:
             raise UserError("--checkpoint-upper-bound needs --num-epoch-checkpoints or --num-update-checkpoints")
         for path in inputs:
@@ -111,6 +112,5 @@ def choose_inputs(
         return list(inputs)
     if len(inputs) != 1:
         raise UserError(f"--inputs must be one folder with a --num option, but {len(inputs)} are given")
-    if by_epoch is not None:
-        return last_epoch_checkpoints(inputs[0], by_epoch, upper_bound=upper_bound)
-    return last_update_checkpoints(inputs[0], by_update or 0, upper_bound=upper_bound)
+    ((kind, count),) = counts.items()
+    return last_checkpoints(inputs[0], kind, count, upper_bound=upper_bound)

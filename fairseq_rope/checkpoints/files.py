@@ -1,36 +1,47 @@
 """fairseq's checkpoint files on disk: find the last ones of a folder, and read one safely."""
 
-import errno
 import re
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from fairseq_rope.compat.verified_checkpoints import DamagedCheckpoint, is_unreadable, verify
 from fairseq_rope_data.errors import UserError, why_no_file
 
-# the names that fairseq's save_checkpoint gives; the last group is what the files are sorted by
-_EPOCH_NAME = re.compile(r"checkpoint(\d+)\.pt")
-_UPDATE_NAME = re.compile(r"checkpoint_\d+_(\d+)\.pt")
+# the names that fairseq's save_checkpoint gives; the group is what the files are sorted by
+_NAMES = {"epoch": re.compile(r"checkpoint(\d+)\.pt"), "update": re.compile(r"checkpoint_\d+_(\d+)\.pt")}
 # torch says which global it refused only in the text of its error, in one of these two forms
 _REFUSED = re.compile(r"GLOBAL (\S+) (?:was not an allowed global|whose module)")
 
 Checkpoint = dict[str, Any]
 
 
-def last_epoch_checkpoints(folder: Path, count: int, *, upper_bound: int | None = None) -> list[Path]:
-    """Find the last `count` epoch checkpoints, `checkpoint<epoch>.pt`, the newest first; see `_last`."""
-    return _last(folder, count, _EPOCH_NAME, kind="epoch", upper_bound=upper_bound)
+def last_checkpoints(folder: Path, kind: str, count: int, *, upper_bound: int | None = None) -> list[Path]:
+    """Find the last `count` checkpoints of a kind, the newest first.
 
+    Args:
+        folder: where fairseq saved, its --save-dir.
+        kind: epoch, for `checkpoint<epoch>.pt`, or update, for `checkpoint_<epoch>_<updates>.pt`.
+        count: how many; at least 1.
+        upper_bound: the highest number to take, itself included.
 
-def last_update_checkpoints(folder: Path, count: int, *, upper_bound: int | None = None) -> list[Path]:
-    """Find the last `count` update checkpoints, `checkpoint_<epoch>_<updates>.pt`, the newest first; see `_last`."""
-    return _last(folder, count, _UPDATE_NAME, kind="update", upper_bound=upper_bound)
-
-
-class DamagedCheckpointError(UserError):
-    """A checkpoint that isn't what was once written: truncated, or changed in its middle."""
+    Raises:
+        UserError: count < 1, no such folder, or fewer than `count` files, which are then named.
+    """
+    if count < 1:
+        raise UserError(f"--num-{kind}-checkpoints must be at least 1, but is {count}")
+    if not folder.is_dir():
+        raise UserError(f"--inputs must be one folder with --num-{kind}-checkpoints, but {folder} is not a folder")
+    numbered = [(int(match[1]), path) for path in folder.iterdir() if (match := _NAMES[kind].fullmatch(path.name))]
+    newest = [path for number, path in sorted(numbered, reverse=True) if upper_bound is None or number <= upper_bound]
+    if len(newest) < count:
+        bound = "" if upper_bound is None else f" up to --checkpoint-upper-bound {upper_bound}"
+        names = ", ".join(path.name for path in newest) or "none"
+        raise UserError(
+            f"--num-{kind}-checkpoints is {count}, but {folder} has {len(newest)} {kind} checkpoints{bound}: {names}"
+        )
+    return newest[:count]
 
 
 def load_checkpoint(path: Path) -> Checkpoint:
@@ -43,18 +54,22 @@ def load_checkpoint(path: Path) -> Checkpoint:
         where they are, a list of dictionaries and a dictionary.
 
     Raises:
-        DamagedCheckpointError: it is truncated or corrupt.
+        DamagedCheckpoint: it is truncated or corrupt.
         UserError: there is no such file; it wants to run something; it is not a checkpoint of fairseq.
         OSError: it cannot be read.
     """
     if not path.is_file():
         raise UserError(f"cannot load {path}: {why_no_file(path)}")
-    is_zip = _is_whole_zip(path)
+    is_zip = verify(str(path))
+    if not is_zip:
+        with path.open("rb") as file:
+            while file.read(1 << 20):  # the disk's errors come here; torch's words for them are those for damage
+                pass
     try:
         # mmap needs torch's zip form; files of torch < 1.6 have another
         state = torch.load(path, map_location="cpu", mmap=is_zip, weights_only=True)
     except Exception as error:  # unpickling damaged bytes can raise anything
-        if _is_unreadable(error):
+        if is_unreadable(error):
             raise
         refused = _REFUSED.search(str(error))
         if refused:
@@ -62,76 +77,10 @@ def load_checkpoint(path: Path) -> Checkpoint:
             raise UserError(f"cannot load {path}: {reason}") from error
         # a zip file with the right checksums and structure is as it was written, whatever else keeps torch from it
         whole = is_zip and "PytorchStreamReader" not in str(error)
-        raise (UserError if whole else DamagedCheckpointError)(f"cannot load {path}: {_failure(error)}") from error
+        reason = f"it is truncated, corrupt or not a checkpoint ({type(error).__name__}: {error}".partition("\n")[0]
+        raise (UserError if whole else DamagedCheckpoint)(f"cannot load {path}: {reason.rstrip(': ')})") from error
     _check_form(path, state)
     return state
-
-
-def _last(folder: Path, count: int, name: re.Pattern[str], *, kind: str, upper_bound: int | None) -> list[Path]:
-    """Find the `count` files with the highest numbers in their names, the highest first.
-
-    Args:
-        folder: where fairseq saved, its --save-dir.
-        count: how many; at least 1.
-        name: the pattern of a whole file name; its group is the number.
-        kind: "epoch" or "update", for messages.
-        upper_bound: the highest number to take, itself included.
-
-    Raises:
-        UserError: count < 1, no such folder, or fewer than `count` files, which are then named.
-    """
-    if count < 1:
-        raise UserError(f"--num-{kind}-checkpoints must be at least 1, but is {count}")
-    if not folder.is_dir():
-        raise UserError(f"--inputs must be one folder with --num-{kind}-checkpoints, but {folder} is not a folder")
-    numbered = [(int(match[1]), path) for path in folder.iterdir() if (match := name.fullmatch(path.name))]
-    newest = [path for number, path in sorted(numbered, reverse=True) if upper_bound is None or number <= upper_bound]
-    if len(newest) < count:
-        bound = "" if upper_bound is None else f" up to --checkpoint-upper-bound {upper_bound}"
-        names = ", ".join(path.name for path in newest) or "none"
-        raise UserError(
-            f"--num-{kind}-checkpoints is {count}, but {folder} has {len(newest)} {kind} checkpoints{bound}: {names}"
-        )
-    return newest[:count]
-
-
-def _is_whole_zip(path: Path) -> bool:
-    """Return whether a file is a zip file, whose checksums are then compared, which torch does not do.
-
-    Every byte of the file is read in either case.
-
-    Raises:
-        DamagedCheckpointError: a zip file with a wrong checksum or directory.
-        OSError: it cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            if not zipfile.is_zipfile(file):
-                file.seek(0)
-                while file.read(1 << 20):  # is_zipfile says no as well where reading fails
-                    pass
-                return False
-            with zipfile.ZipFile(file) as archive:
-                damaged = archive.testzip()
-    except Exception as error:
-        if _is_unreadable(error):
-            raise
-        raise DamagedCheckpointError(f"cannot load {path}: {_failure(error)}") from error
-    if damaged is not None:
-        raise DamagedCheckpointError(f"cannot load {path}: it is corrupt, the checksum of {damaged} is wrong")
-    return True
-
-
-def _is_unreadable(error: Exception) -> bool:
-    """Return whether reading failed, whatever the bytes are; a damaged zip sends its reader before the file's start."""
-    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
-
-
-def _failure(error: Exception) -> str:
-    """Return in one line how a file could not be read."""
-    first_line = str(error).partition("\n")[0].strip()
-    detail = f"{type(error).__name__}: {first_line}" if first_line else type(error).__name__
-    return f"it is truncated, corrupt or not a checkpoint ({detail})"
 
 
 def _check_form(path: Path, state: Any) -> None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairseq_rope.checkpoints.files import Checkpoint, DamagedCheckpointError, load_checkpoint
+from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
+from fairseq_rope.compat.verified_checkpoints import DamagedCheckpoint
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ def examine(path: Path) -> Health:
     """
     try:
         return Health(path, updates=resumable_updates(load_checkpoint(path)))
-    except DamagedCheckpointError as error:
+    except DamagedCheckpoint as error:
         return Health(path, damage=str(error))
 
 

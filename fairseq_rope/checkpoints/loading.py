@@ -22,7 +22,7 @@ def load_ensemble(cfg: Any, task: Any, *, use_cuda: bool) -> list[Any]:
         utils.split_paths(cfg.common_eval.path),
         task=task,
         data=cfg.task.data,
-        overrides=_overrides(cfg.common_eval.model_overrides),
+        overrides=parse_overrides(cfg.common_eval.model_overrides),
         suffix=cfg.checkpoint.checkpoint_suffix,
         shards=cfg.checkpoint.checkpoint_shard_count,
     )
@@ -71,7 +71,12 @@ def brief(error: Exception) -> str:
     return text if len(text) <= 300 else f"{text[:300]} ..."
 
 
-def _overrides(text: str) -> dict[str, Any]:
+def parse_overrides(text: str) -> dict[str, Any]:
+    """Read the text of --model-overrides.
+
+    Raises:
+        UserError: it is no dictionary.
+    """
     try:
         overrides = ast.literal_eval(text)
     except (SyntaxError, ValueError) as error:

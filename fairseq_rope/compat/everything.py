@@ -4,6 +4,7 @@ from fairseq_rope.compat.bf16 import allow_bf16_without_tpu
 from fairseq_rope.compat.checkpoint_options import refuse_code_in_checkpoints
 from fairseq_rope.compat.fasta_names import quote_fasta_names
 from fairseq_rope.compat.finished_training import end_finished_trainings
+from fairseq_rope.compat.fixed_options import refuse_fixed_overrides
 from fairseq_rope.compat.large_binarized_data import count_bytes_without_limit
 from fairseq_rope.compat.model_archives import check_archives
 from fairseq_rope.compat.no_eval import replace_eval
@@ -23,6 +24,7 @@ def apply_everything() -> None:
     quote_fasta_names()
     check_archives()
     verify_checkpoints()
+    refuse_fixed_overrides()
     stop_silent_restarts()
     end_finished_trainings()
     keep_batches_on_resume()

@@ -5,6 +5,7 @@ weight, without a word. A zip file holds the CRC-32 of each tensor, but torch do
 fairseq 0.12.2 and main; can go when `torch.load` compares them. Reading the file once more takes about a second a GB.
 """
 
+import errno
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -13,12 +14,13 @@ from fairseq import checkpoint_utils
 from fairseq.file_io import PathManager
 
 from fairseq_rope.compat.wrapping import wrap
+from fairseq_rope_data.errors import UserError
 
 _ZIP = b"PK\x03\x04"  # how torch tells it
 
 
-class DamagedCheckpoint(ValueError):
-    """A checkpoint whose content is not what was written."""
+class DamagedCheckpoint(UserError):
+    """A checkpoint whose content is not what was written: truncated, or changed in its middle."""
 
 
 def verify_checkpoints() -> None:
@@ -31,8 +33,8 @@ def _load_verified(load: Callable[..., dict[str, Any]], path: str, *args: Any, *
     return load(path, *args, **kwargs)
 
 
-def verify(path: str) -> None:
-    """Compare all checksums of a zip file; torch's older form has none.
+def verify(path: str) -> bool:
+    """Compare all checksums of a zip file; return false for torch's older form, which has none.
 
     Raises:
         DamagedCheckpoint: one differs, or the file's directory is damaged.
@@ -40,11 +42,19 @@ def verify(path: str) -> None:
     """
     with open(path, "rb") as file:
         if file.read(len(_ZIP)) != _ZIP:
-            return
-    try:
-        with zipfile.ZipFile(path) as archive:
-            damaged = archive.testzip()
-    except Exception as error:  # a damaged directory can raise anything
-        raise DamagedCheckpoint(f"cannot load {path}: it is corrupt ({error})") from error
+            return False
+        try:
+            with zipfile.ZipFile(file) as archive:
+                damaged = archive.testzip()
+        except Exception as error:  # a damaged directory can raise anything
+            if is_unreadable(error):
+                raise
+            raise DamagedCheckpoint(f"cannot load {path}: it is truncated or corrupt ({error})") from error
     if damaged is not None:
         raise DamagedCheckpoint(f"cannot load {path}: it is corrupt, the checksum of {damaged} is wrong")
+    return True
+
+
+def is_unreadable(error: Exception) -> bool:
+    """Return whether reading failed, whatever the bytes are; a damaged zip sends its reader before the file's start."""
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)

@@ -79,6 +79,9 @@ def run_statistics(folder: Path) -> dict[str, Statistic]:
     for name, report in reports(folder).items():
         for score in report["scores"]:
             rows[f"{name}: {score['name']}"] = Statistic((score["value"],))
+        if windows := report.get("windows"):
+            rows[f"{name}: BLEU by sentence"] = Statistic((windows["sentences"]["value"],))
+            rows[f"{name}: windows of another number"] = Statistic((windows["wrong"],), specs=(",.0f",))
     return rows
 
 

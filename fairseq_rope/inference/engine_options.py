@@ -53,30 +53,14 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     """Add --engine and the options of each engine."""
     group = parser.add_argument_group("Engine")
     add = group.add_argument
-    add(
-        "--engine",
-        choices=("fairseq", "ctranslate2"),
-        default="fairseq",
-        help="ctranslate2: --path is a folder of fairseq_rope.export.ctranslate2, and DATA if it isn't given",
-    )
-    add(
-        "--compute-type",
-        choices=QUANTIZATIONS,
-        metavar="T",
-        help=f"ctranslate2: {', '.join(QUANTIZATIONS)}; default: as stored",
-    )
-    add(
-        "--inter-threads",
-        type=int,
-        metavar="N",
-        help="ctranslate2: batches at the same time on the CPU; default: one for each core, or 1 with --buffer-size 1",
-    )
-    add(
-        "--intra-threads",
-        type=int,
-        metavar="N",
-        help="ctranslate2: threads of a batch on the CPU; default: its share of the cores, or of $OMP_NUM_THREADS",
-    )
+    engine = "ctranslate2: --path is a folder of fairseq_rope.export.ctranslate2, and DATA if it isn't given"
+    add("--engine", choices=("fairseq", "ctranslate2"), default="fairseq", help=engine)
+    compute = f"ctranslate2: {', '.join(QUANTIZATIONS)}; default: as stored"
+    add("--compute-type", choices=QUANTIZATIONS, metavar="T", help=compute)
+    inter = "ctranslate2: batches at the same time on the CPU; default: one for each core, or 1 with --buffer-size 1"
+    add("--inter-threads", type=int, metavar="N", help=inter)
+    intra = "ctranslate2: threads of a batch on the CPU; default: its share of the cores, or of $OMP_NUM_THREADS"
+    add("--intra-threads", type=int, metavar="N", help=intra)
 
 
 def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -> RuntimeOptions | None:

@@ -12,6 +12,7 @@ from fairseq_rope.inference.translator import Translator
 from fairseq_rope_data.clean_line import byte_lines
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_file, named_when_full
+from fairseq_rope_data.streams import tell
 
 
 def translate_files(request: Request) -> None:
@@ -31,6 +32,11 @@ def translate_files(request: Request) -> None:
             _write_lines(translations, output, progress, flush_every=translator.buffer_size)
         finally:
             progress.close()
+            if translator.windows_alone:
+                tell(
+                    f"translate: {translator.windows_alone:,} of {translator.windows:,} windows came back with another "
+                    "number of sentences, or cut: their lines were translated one by one"
+                )
 
 
 def _read_inputs(names: Sequence[str]) -> Iterator[bytes]:

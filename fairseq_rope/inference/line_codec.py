@@ -32,10 +32,12 @@ class LineCodec:
         cfg: fairseq's configuration: `--tokenizer`, `--bpe` and `--post-process` with their options.
         normalize: normalize the source's punctuation by the rules of its language, for models of such text.
         lowercase: lower-case the source, for models of such text.
+        separator: the token between the lines of a window; None where there are no windows.
     """
 
-    def __init__(self, task: Any, cfg: Any, *, normalize: bool, lowercase: bool) -> None:
+    def __init__(self, task: Any, cfg: Any, *, normalize: bool, lowercase: bool, separator: str | None = None) -> None:
         self.task = task
+        self.separator = separator
         self.tokenizer = task.build_tokenizer(cfg.tokenizer)
         self.bpe = task.build_bpe(cfg.bpe)
         self.post_process = cfg.common_eval.post_process
@@ -69,9 +71,14 @@ class LineCodec:
         return one_line(text if self.tokenizer is None else self.tokenizer.decode(text))
 
     def _replace_special_tokens(self, words: Tensor) -> list[str]:
-        """Replace in place what only the dictionary may use: a `</s>` or `<pad>` in the text would end or hide it."""
+        """Replace in place what only the dictionary may use: a `</s>` or `<pad>` in the text would end or hide it.
+
+        A window's separator would make two lines of one.
+        """
         dictionary = self.task.source_dictionary
         special = (words == dictionary.bos()) | (words == dictionary.pad()) | (words == dictionary.eos())
+        if self.separator is not None:
+            special |= words == dictionary.index(self.separator)
         count = int(special.sum())
         words[special] = dictionary.unk()
         return [f"marks of the dictionary, such as </s>, replaced by <unk>: {count:,}"] if count else []

@@ -21,11 +21,20 @@ from fairseq_rope.scoring.detokenize import BPE_KINDS
 from fairseq_rope_data.bpe_codes import read_codes
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.recorded import check_recorded
+from fairseq_rope_data.window_index import SEPARATOR, check_separator
 
 DEFAULT_MAX_TOKENS = 4096
 DEFAULT_BUFFER_SIZE = 1000
 # the shortest sentence has two tokens: a word and </s>
-_LEAST = {"beam": 1, "nbest": 1, "max_tokens": 2, "batch_size": 1, "buffer_size": 0, "max_source_positions": 2}
+_LEAST = {
+    "beam": 1,
+    "nbest": 1,
+    "max_tokens": 2,
+    "batch_size": 1,
+    "buffer_size": 0,
+    "max_source_positions": 2,
+    "window": 1,
+}
 _MAX_INT = 2**31 - 1
 USAGE = (
     "translate DATA --path FILE [-s LANG -t LANG] [--tokenizer moses] [--bpe subword_nmt --bpe-codes FILE] "
@@ -55,6 +64,8 @@ class Request(NamedTuple):
     normalize: bool
     lowercase: bool
     runtime: RuntimeOptions | None
+    window: int
+    separator: str
 
 
 def parse(argv: Sequence[str], description: str) -> Request:
@@ -82,8 +93,10 @@ def parse(argv: Sequence[str], description: str) -> Request:
         args.buffer_size = 1 if inputs == ["-"] and sys.stdin.isatty() else DEFAULT_BUFFER_SIZE
     _check_options(args)
     _check_files(args, inputs)
+    separator = SEPARATOR if args.window_separator is None else args.window_separator
+    check_separator(separator, "--window-separator")
     cfg = convert_namespace_to_omegaconf(args)
-    return Request(cfg, inputs, args.output, args.normalize, args.lowercase, runtime)
+    return Request(cfg, inputs, args.output, args.normalize, args.lowercase, runtime, args.window, separator)
 
 
 def _parser(description: str) -> argparse.ArgumentParser:
@@ -104,6 +117,16 @@ def _parser(description: str) -> argparse.ArgumentParser:
         help="normalize punctuation and drop what does not print, for models of such text",
     )
     group.add_argument("--lowercase", action="store_true", help="lower-case the input, for models of such text")
+    group.add_argument(
+        "--window",
+        type=int,
+        metavar="N",
+        default=1,
+        help="translate N lines together, for models trained on windows; a blank line ends a document (default: 1)",
+    )
+    group.add_argument(
+        "--window-separator", metavar="TOKEN", help=f"what stands between the lines of a window (default: {SEPARATOR})"
+    )
     # fairseq has --input already, for one file
     group.conflict_handler = "resolve"
     group.add_argument("--input", metavar="FILE", action="append", help="file to read; can be repeated; - is stdin")
@@ -134,6 +157,8 @@ def _check_options(args: argparse.Namespace) -> None:
         # type, not isinstance: a bool is no number
         if (type(value) is float and not math.isfinite(value)) or (type(value) is int and abs(value) > _MAX_INT):
             raise UserError(f"--{name.replace('_', '-')} must be a number of up to {_MAX_INT}, but is {value}")
+    if args.window == 1 and args.window_separator is not None:
+        raise UserError("--window-separator needs --window of 2 or more")
     if args.post_process not in (None, *BPE_KINDS):
         raise UserError(f"--post-process must be one of {', '.join(BPE_KINDS)}, but is {args.post_process}")
     if args.temperature <= 0:

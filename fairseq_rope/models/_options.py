@@ -1,11 +1,17 @@
 """Options of rotation, `--rope-*` with their defaults, and fairseq's options that cannot go with our attention."""
 
-import functools
 import math
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from fairseq_rope.modules.positions.frequencies import inverse_frequencies
+from fairseq_rope.models._scaling import (
+    NO_SCALING,
+    Scaling,
+    add_scaling_options,
+    scaled_schedule,
+    set_scaling_defaults,
+    stack_scaling,
+)
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 
@@ -23,7 +29,7 @@ _PROBABILITIES = (
 
 
 def add_rope_options(parser: ArgumentParser) -> None:
-    """Add `--rope-base`, `--rope-fraction` and `--rope-layout`."""
+    """Add `--rope-base`, `--rope-fraction`, `--rope-layout` and those of scaling."""
     parser.add_argument("--rope-base", type=float, metavar="B", help="base of the rotary frequencies")
     parser.add_argument(
         "--rope-fraction", type=float, metavar="F", help="share of each head's dimensions that rotates, in (0, 1]"
@@ -33,6 +39,7 @@ def add_rope_options(parser: ArgumentParser) -> None:
         metavar="L",
         help=f"which dimensions form a pair: {', '.join(LAYOUTS)} (neighbors, or the halves of a head)",
     )
+    add_scaling_options(parser)
 
 
 def set_rope_defaults(args: Namespace) -> None:
@@ -40,6 +47,7 @@ def set_rope_defaults(args: Namespace) -> None:
     args.rope_base = getattr(args, "rope_base", 10000.0)
     args.rope_fraction = getattr(args, "rope_fraction", 1.0)
     args.rope_layout = getattr(args, "rope_layout", "interleaved")
+    set_scaling_defaults(args)
 
 
 def check_options(args: Namespace, *, model: str) -> None:
@@ -69,18 +77,24 @@ def stack_rotary_embedding(
         method: what rotates.
 
     Raises:
-        ValueError: see `rotary_embedding`.
+        ValueError: see `stack_scaling` and `rotary_embedding`.
     """
     head_dim = stack.embed_dim // stack.attention_heads
-    return rotary_embedding(
-        head_dim, base=cfg.rope_base, fraction=cfg.rope_fraction, layout=cfg.rope_layout, method=method
-    )
+    scaling = stack_scaling(cfg, side=side)
+    options = {"base": cfg.rope_base, "fraction": cfg.rope_fraction, "layout": cfg.rope_layout}
+    return rotary_embedding(head_dim, **options, scaling=scaling, method=method)
 
 
 def rotary_embedding(
-    head_dim: int, *, base: float, fraction: float, layout: str, method: type[RotaryEmbedding] = RotaryEmbedding
+    head_dim: int,
+    *,
+    base: float,
+    fraction: float,
+    layout: str,
+    scaling: Scaling = NO_SCALING,
+    method: type[RotaryEmbedding] = RotaryEmbedding,
 ) -> RotaryEmbedding:
-    """Build what `--rope-base`, `--rope-fraction` and `--rope-layout` describe for heads of `head_dim` dimensions.
+    """Build what `--rope-base`, `--rope-fraction`, ... describe for heads of `head_dim` dimensions.
 
     Raises:
         ValueError: an option breaks its rule; the text names the option, the rule and the value.
@@ -89,8 +103,9 @@ def rotary_embedding(
         raise ValueError(f"--rope-base must be above 0 and finite, but is {base}")
     if layout not in LAYOUTS:
         raise ValueError(f"--rope-layout must be one of {', '.join(LAYOUTS)}, but is {layout!r}")
-    frequencies = functools.partial(inverse_frequencies, base=base)
-    return method(_rotary_dim(head_dim, fraction), frequencies=frequencies, layout=layout)
+    rotary_dim = _rotary_dim(head_dim, fraction)
+    schedule = scaled_schedule(scaling, base=base, rotary_dim=rotary_dim)
+    return method(rotary_dim, frequencies=schedule, layout=layout)
 
 
 def _rotary_dim(head_dim: int, fraction: float) -> int:

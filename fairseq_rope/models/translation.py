@@ -11,6 +11,7 @@ from fairseq.models import register_model, register_model_architecture
 from fairseq.models.transformer import TransformerConfig, TransformerModel, transformer_legacy
 from torch import Tensor, nn
 
+from fairseq_rope.models._feed_forward import add_ffn_option, check_ffn, set_ffn_default
 from fairseq_rope.models._options import check_options
 from fairseq_rope.models._positions import (
     add_position_options,
@@ -42,6 +43,7 @@ class TransformerRopeModel(TransformerModel):
         """Add all options of `transformer` and the rotation's own; defaults stand in `transformer_rope`."""
         super().add_args(parser)
         add_position_options(parser)
+        add_ffn_option(parser)
 
     @classmethod
     def build_model(cls, args: Namespace, task: Any) -> "TransformerRopeModel":
@@ -53,6 +55,7 @@ class TransformerRopeModel(TransformerModel):
         transformer_rope(args)  # a checkpoint of an older version may lack an option
         check_options(args, model="transformer_rope")
         check_position_options(args)
+        check_ffn(args)
         model: TransformerRopeModel = super().build_model(args, task)
         model.decoder.configure(task)
         accelerate(model)
@@ -100,10 +103,16 @@ class TransformerRopeModel(TransformerModel):
         return output
 
 
+def _set_defaults(args: Namespace) -> None:
+    """Set what the options of our own stand for; before fairseq's arch sets its own."""
+    set_position_defaults(args)
+    set_ffn_default(args)
+
+
 @register_model_architecture("transformer_rope", "transformer_rope")
 def transformer_rope(args: Namespace) -> None:
     """Set fairseq's base sizes (Vaswani et al. base) and the rotation's defaults (RoFormer's)."""
-    set_position_defaults(args)
+    _set_defaults(args)
     transformer_legacy.base_architecture(args)
 
 
@@ -124,40 +133,40 @@ def transformer_rope_tiny(args: Namespace) -> None:
 @register_model_architecture("transformer_rope", "transformer_rope_iwslt_de_en")
 def transformer_rope_iwslt_de_en(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_iwslt_de_en`."""
-    set_position_defaults(args)
+    _set_defaults(args)
     transformer_legacy.transformer_iwslt_de_en(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_wmt_en_de")
 def transformer_rope_wmt_en_de(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_wmt_en_de`: the paper's model."""
-    set_position_defaults(args)
+    _set_defaults(args)
     transformer_legacy.transformer_wmt_en_de(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_vaswani_wmt_en_de_big")
 def transformer_rope_vaswani_wmt_en_de_big(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_vaswani_wmt_en_de_big`."""
-    set_position_defaults(args)
+    _set_defaults(args)
     transformer_legacy.transformer_vaswani_wmt_en_de_big(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_vaswani_wmt_en_fr_big")
 def transformer_rope_vaswani_wmt_en_fr_big(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_vaswani_wmt_en_fr_big`."""
-    set_position_defaults(args)
+    _set_defaults(args)
     transformer_legacy.transformer_vaswani_wmt_en_fr_big(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_wmt_en_de_big")
 def transformer_rope_wmt_en_de_big(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_wmt_en_de_big`."""
-    set_position_defaults(args)
+    _set_defaults(args)
     transformer_legacy.transformer_wmt_en_de_big(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_wmt_en_de_big_t2t")
 def transformer_rope_wmt_en_de_big_t2t(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_wmt_en_de_big_t2t`: pre-norm."""
-    set_position_defaults(args)
+    _set_defaults(args)
     transformer_legacy.transformer_wmt_en_de_big_t2t(args)

@@ -69,8 +69,6 @@ def sentence_positions(tokens: Tensor, *, restart_after: int, padding_idx: int) 
     """
     counts = tokens.ne(padding_idx).long()
     index = counts.cumsum(dim=1) - counts
-    # how many tokens stand before each one's sentence: the largest index after an end so far
-    ends = tokens.eq(restart_after).roll(1, dims=1)
-    ends[:, 0] = False
-    starts = (index * ends).cummax(dim=1).values
+    # how many tokens stand before each one's sentence: the largest index after an end so far; the first has index 0
+    starts = (index * tokens.eq(restart_after).roll(1, dims=1)).cummax(dim=1).values
     return index - torch.where(counts.bool(), starts, index)

@@ -15,12 +15,13 @@ from fairseq_rope.compat.fast_path import NoFastPath
 from fairseq_rope.modules.attention import SelfAttention
 from fairseq_rope.modules.cross_attention import CrossAttention
 from fairseq_rope.modules.explicit_positions import PositionedLayer
+from fairseq_rope.modules.feed_forward import GatedFeedForward
 from fairseq_rope.modules.positions.base import PositionMethod
 
 logger = logging.getLogger(__name__)
 
 
-class EncoderLayer(PositionedLayer, NoFastPath, TransformerEncoderLayerBase):
+class EncoderLayer(PositionedLayer, NoFastPath, GatedFeedForward, TransformerEncoderLayerBase):
     """fairseq's encoder layer with our self-attention."""
 
     def __init__(self, cfg: Any, *, position_method: PositionMethod, return_fc: bool = False):
@@ -33,7 +34,7 @@ class EncoderLayer(PositionedLayer, NoFastPath, TransformerEncoderLayerBase):
         return _self_attention(self, embed_dim, cfg.encoder.attention_heads, cfg)
 
 
-class DecoderLayer(PositionedLayer, TransformerDecoderLayerBase):
+class DecoderLayer(PositionedLayer, GatedFeedForward, TransformerDecoderLayerBase):
     """fairseq's decoder layer with our self-attention, and cross-attention by sentence."""
 
     def __init__(self, cfg: Any, no_encoder_attn: bool = False, *, position_method: PositionMethod):

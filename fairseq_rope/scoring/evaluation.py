@@ -8,7 +8,9 @@ from fairseq_rope.scoring.checks import check_bpe_markers, check_empty, check_or
 from fairseq_rope.scoring.compound_split import LANGUAGES, check_no_split_hyphens
 from fairseq_rope.scoring.detokenize import bpe_kind, detokenize, join_bpe
 from fairseq_rope.scoring.text import Text
+from fairseq_rope.scoring.windows import lines_in_windows, split_references, split_windows
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.window_index import WindowIndex
 
 # the options of which one says how the hypotheses become raw text
 RAW_NEEDS = "--target-lang, by whose rules the hypotheses are detokenized, or --detokenized: they are raw already"
@@ -34,12 +36,15 @@ class Evaluation:
         refs: references in the same form as `hyps`; None if there is only `ref_raw`.
         ref_raw: raw references, for the detokenized scores in place of `refs`.
         src: the source, raw or tokenized, in BPE or not; only its words are counted.
+        windows: where the sentences stand, if a line of `hyps`, `refs` and `src` is a window of several; `ref_raw` has
+            a line for each line that the windows were made of.
     """
 
     hyps: Text
     refs: Text | None = None
     ref_raw: Text | None = None
     src: Text | None = None
+    windows: WindowIndex | None = None
 
 
 class TextPair(NamedTuple):
@@ -47,6 +52,13 @@ class TextPair(NamedTuple):
 
     hyps: Text
     refs: Text
+
+
+class Sentences(NamedTuple):
+    """The sentences of windows as raw text, and how many windows have hypotheses of another number of them."""
+
+    raw: TextPair
+    wrong: int
 
 
 def kind_of_bpe(evaluation: Evaluation, settings: ScoreSettings) -> str:
@@ -77,11 +89,30 @@ def raw_pair(evaluation: Evaluation, kind: str, settings: ScoreSettings) -> Text
     return None if refs is None else TextPair(_raw(evaluation.hyps, kind, settings), refs)
 
 
+def sentences_of(evaluation: Evaluation, kind: str, settings: ScoreSettings) -> Sentences | None:
+    """Return the sentences of windows as `raw_pair` makes raw text; None where that is None, or no line is a window.
+
+    Raises:
+        UserError: raw references without a language, or references of another number of sentences than the index says.
+    """
+    index = evaluation.windows
+    if index is None:
+        return None
+    hyps, wrong = split_windows(_joined(evaluation.hyps, kind), index)
+    refs = None if evaluation.refs is None else split_references(_joined(evaluation.refs, kind), index)
+    ref_raw = None if evaluation.ref_raw is None else lines_in_windows(evaluation.ref_raw, index)
+    raw = raw_pair(Evaluation(hyps, refs, ref_raw), "none", settings)
+    return None if raw is None else Sentences(raw, len(wrong))
+
+
 def source_words(evaluation: Evaluation) -> list[int] | None:
     """Return the number of words, between white space, of each source sentence, BPE joined; None without a source."""
     if evaluation.src is None:
         return None
-    return [len(line.split()) for line in join_bpe(evaluation.src.lines, bpe_kind(evaluation.src.lines))]
+    lines = join_bpe(evaluation.src.lines, bpe_kind(evaluation.src.lines))
+    if evaluation.windows is not None:
+        lines = [line.replace(evaluation.windows.separator, " ") for line in lines]
+    return [len(line.split()) for line in lines]
 
 
 def check_texts(words: TextPair | None, raw: TextPair | None, settings: ScoreSettings) -> list[str]:

@@ -9,16 +9,20 @@ from fairseq_rope.scoring.detokenize import check_language
 from fairseq_rope.scoring.evaluation import (
     Evaluation,
     ScoreSettings,
+    Sentences,
     TextPair,
     check_texts,
     kind_of_bpe,
     raw_pair,
+    sentences_of,
     source_words,
     word_pair,
 )
 from fairseq_rope.scoring.length_buckets import Bucket, length_buckets
 from fairseq_rope.scoring.metrics import Metric, Score, chrf, fairseq_bleu, sacre_bleu
+from fairseq_rope.scoring.windows import WindowScores, all_lines, whole_windows, window_scores
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.window_index import WindowIndex
 
 
 @dataclass
@@ -31,7 +35,9 @@ class Report:
         scores: in the order in which people read them.
         buckets: sacreBLEU's BLEU by the length of the source.
         notes: one sentence each.
-        raw_hyps: the hypotheses as the detokenized scores saw them; None where there are no such scores.
+        windows: BLEU by sentence, where each line is a window of several.
+        raw_hyps: the hypotheses as the detokenized scores saw them, of windows a line for each of their sentences; None
+            where there are no such scores.
     """
 
     sentences: int
@@ -39,6 +45,7 @@ class Report:
     scores: list[Score] = field(default_factory=list)
     buckets: list[Bucket] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    windows: WindowScores | None = None
     raw_hyps: list[str] | None = None
 
 
@@ -52,7 +59,11 @@ def score(evaluation: Evaluation, settings: ScoreSettings) -> Report:
         raise UserError("--detokenized excludes --post-process: raw text has no BPE")
     check_language(settings.target_lang)
     kind = kind_of_bpe(evaluation, settings)
-    words, raw = word_pair(evaluation, kind), raw_pair(evaluation, kind, settings)
+    words, sentences = word_pair(evaluation, kind), sentences_of(evaluation, kind, settings)
+    if evaluation.windows is None:
+        raw = raw_pair(evaluation, kind, settings)
+    else:
+        raw = sentences and TextPair(*(whole_windows(text, evaluation.windows) for text in sentences.raw))
     report = Report(len(evaluation.hyps.lines), settings, notes=check_texts(words, raw, settings))
     if settings.detokenized:
         report.notes.append("no tokenized BLEU4: the text is --detokenized")
@@ -68,6 +79,8 @@ def score(evaluation: Evaluation, settings: ScoreSettings) -> Report:
     else:
         _score_raw(report, raw, source_words(evaluation))
         report.notes += _unknown_words(evaluation)
+    if sentences is not None and evaluation.windows is not None:
+        _score_sentences(report, sentences, evaluation.windows)
     return report
 
 
@@ -102,6 +115,16 @@ def _score_raw(report: Report, raw: TextPair, lengths: list[int] | None) -> None
         report.notes.append("no BLEU by source length: it needs --src")
     else:
         report.buckets = length_buckets(lengths, raw.hyps.lines, raw.refs.lines, bleu)
+
+
+def _score_sentences(report: Report, sentences: Sentences, index: WindowIndex) -> None:
+    """Add the scores of the sentences of windows to a report."""
+    metric = functools.partial(sacre_bleu, lowercase=report.settings.lowercase, target_lang=report.settings.target_lang)
+    hyps, refs = (text.lines for text in sentences.raw)
+    report.windows = window_scores(hyps, refs, index, wrong=sentences.wrong, metric=metric)
+    report.raw_hyps = all_lines(hyps, index)
+    if any(score.name == "BLEU4" for score in report.scores):
+        report.notes.append(f"BLEU4 counts {index.separator} as a word")
 
 
 def _unknown_words(evaluation: Evaluation) -> list[str]:

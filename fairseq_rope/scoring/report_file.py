@@ -14,13 +14,18 @@ from fairseq_rope_data.errors import UserError
 
 def report_text(report: Report) -> str:
     """Return a report as text for people: a line for each score and one for its signature."""
-    lines = [f"{report.sentences} sentences"]
+    lines = [f"{report.sentences} {'sentences' if report.windows is None else 'windows'}"]
     for entry in report.scores:
         lines += [entry.text, f"    {entry.signature}"]
     if report.buckets:
         lines.append("BLEU by words of the source:")
     for bucket in report.buckets:
         lines.append(f"    {bucket.words:5} in {bucket.sentences} sentences: {bucket.score.text}")
+    if report.windows is not None:
+        wrong = f"{report.windows.wrong} of {report.windows.windows} windows have another number of them"
+        lines += [f"BLEU by sentence, {wrong}:", f"    all   {report.windows.sentences.text}"]
+        for place in report.windows.positions:
+            lines.append(f"    {place.position:<5} of a window, {place.sentences} sentences: {place.score.text}")
     return "\n".join(lines + [f"note: {note}" for note in report.notes])
 
 
@@ -29,6 +34,8 @@ def report_json(report: Report) -> str:
     versions = {name: version(name) for name in ("sacrebleu", "sacremoses")}
     fields: dict[str, Any] = {**dataclasses.asdict(report), "versions": versions}
     del fields["raw_hyps"]
+    if report.windows is None:
+        del fields["windows"]
     return json.dumps(fields, ensure_ascii=False)
 
 
@@ -59,6 +66,9 @@ def _check(report: Any) -> None:
         _expect(_expect(bucket, Mapping, "a bucket")["words"], str, "words of a bucket")
         _expect(bucket["sentences"], int, "sentences of a bucket")
         _check_score(bucket["score"])
+    if "windows" in report:
+        _expect(_expect(report["windows"], Mapping, "windows")["wrong"], int, "wrong of windows")
+        _check_score(report["windows"]["sentences"])
     for note in _expect(report.get("notes", []), list, "notes"):
         _expect(note, str, "a note")
     _expect(report.get("settings", {}), Mapping, "settings")

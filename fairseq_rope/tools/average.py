@@ -19,18 +19,10 @@ def main() -> None:
     add("--inputs", required=True, nargs="+", type=Path, help="checkpoint files, or one folder with a --num option")
     add("--output", required=True, type=Path, metavar="FILE", help="where the averaged checkpoint goes")
     add("--num-epoch-checkpoints", type=int, metavar="N", help="the last N files checkpoint<epoch>.pt of the folder")
-    add(
-        "--num-update-checkpoints",
-        type=int,
-        metavar="N",
-        help="the last N files checkpoint_<epoch>_<updates>.pt of the folder",
-    )
-    add(
-        "--checkpoint-upper-bound",
-        type=int,
-        metavar="M",
-        help="with a --num option: nothing after epoch, or update, M (itself included)",
-    )
+    updates = "the last N files checkpoint_<epoch>_<updates>.pt of the folder"
+    add("--num-update-checkpoints", type=int, metavar="N", help=updates)
+    bound = "with a --num option: nothing after epoch, or update, M (itself included)"
+    add("--checkpoint-upper-bound", type=int, metavar="M", help=bound)
     args = parser.parse_args()
     inputs = choose_inputs(
         args.inputs,

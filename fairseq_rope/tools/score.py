@@ -10,6 +10,10 @@ with those of other systems. --detokenized says that both sides are raw text alr
 are those of sacreBLEU's own command. For German there is the compound-split BLEU of the papers too. With the source,
 which a log holds, BLEU by its length follows.
 
+With --windows each line is a window of several sentences, as fairseq_rope_data.windows makes them, and --ref-raw the
+raw text before it made them. BLEU and chrF are of whole windows without separators; then follow BLEU of the sentences,
+all together and by their place in the window, and how many windows have another number of them.
+
 Text that can't be what it is taken for is an error that names file and line: unequal numbers of lines, lines out of
 order, empty hypotheses, BPE markers or split hyphens in raw text. Few lines out of order, as near paraphrases look,
 are a note.
@@ -35,9 +39,9 @@ def main() -> None:
     args.allow = tuple(args.allow)
     settings = ScoreSettings(**{field.name: getattr(args, field.name) for field in dataclasses.fields(ScoreSettings)})
     if args.log is not None:
-        report = score_log(args.log, settings, ref_raw=args.ref_raw, src=args.src)
+        report = score_log(args.log, settings, ref_raw=args.ref_raw, src=args.src, windows=args.windows)
     else:
-        report = score_texts(args.sys, args.ref, settings, ref_raw=args.ref_raw, src=args.src)
+        report = score_texts(args.sys, args.ref, settings, ref_raw=args.ref_raw, src=args.src, windows=args.windows)
     if args.save_hyps is not None:
         write_hypotheses(report, args.save_hyps)
     print(report_json(report) if args.json else report_text(report))
@@ -52,7 +56,7 @@ def _check_files(args: argparse.Namespace) -> None:
     if [args.log, args.sys, args.ref, args.ref_raw, args.src].count(Path("-")) > 1:
         raise UserError("only one file can be -, stdin")
     if args.save_hyps is not None:
-        for option in ("sys", "ref", "log", "ref_raw", "src"):
+        for option in ("sys", "ref", "log", "ref_raw", "src", "windows"):
             if _is_same(args.save_hyps, getattr(args, option)):
                 raise UserError(f"--save-hyps {args.save_hyps} would overwrite --{option.replace('_', '-')}")
 
@@ -69,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--log", type=Path, metavar="FILE", help="a log of fairseq-generate, in place of --sys and --ref")
     add("--ref-raw", type=Path, metavar="FILE", help="raw references, for the detokenized scores")
     add("--src", type=Path, metavar="FILE", help="source, raw or tokenized, for BLEU by its length; a log has its own")
+    add("--windows", type=Path, metavar="FILE", help="index of windows, PREFIX.windows.tsv: score by sentence too")
     add("--target-lang", "-t", default="", metavar="LANG", help="detokenize by this language's rules, such as de")
     add(
         *("--post-process", "--remove-bpe"),

@@ -4,7 +4,7 @@
 # In:  $WORK/text/SET.LANG
 # Out: $WORK/data-bin       what fairseq-train and fairseq-generate read; data-bin/shardN more of it
 #      $WORK/manifest.json  versions, settings, counts and checksums
-# Settings: SOURCE_LANG, TARGET_LANG, TEST_SETS, SHARDS, JOBS.
+# Settings: SOURCE_LANG, TARGET_LANG, TEST_SETS, TEST_WINDOWS, SHARDS, JOBS.
 
 # preprocess OPTION...: fairseq-preprocess with one dictionary for both languages.
 preprocess() {
@@ -15,12 +15,13 @@ preprocess() {
 
 # binarize: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
 binarize() {
-  local text=$WORK/text bin=$WORK/data-bin set tests=""
-  for set in train valid "${TEST_SETS[@]}"; do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
+  local text=$WORK/text bin=$WORK/data-bin set sets tests=""
+  tested_sets sets
+  for set in train valid "${sets[@]}"; do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
   # a dictionary belongs to its text: with another it gives <unk> in silence
   keep_record "$WORK/data-bin.settings" "$(data_record)"
   [[ -d $bin ]] || rm -f -- "$WORK/manifest.json" # which is of what was there before
-  for set in "${TEST_SETS[@]}"; do tests+=,$text/$set; done
+  for set in "${sets[@]}"; do tests+=,$text/$set; done
   if [[ -d $bin ]]; then
     log "have $bin"
   elif ((SHARDS == 1)); then
@@ -55,9 +56,10 @@ binarize_shards() {
 }
 
 manifest() {
-  local name settings=()
+  local name names=(SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS) settings=()
   [[ ! -s $WORK/manifest.json ]] || return 0
-  for name in SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS; do
+  ((${#WINDOWS[@]} == 0)) || names+=(WINDOWS TEST_WINDOWS WINDOW_OPTIONS)
+  for name in "${names[@]}"; do
     local -n value=$name
     settings+=("$name=${value[*]}")
   done

@@ -91,15 +91,17 @@ make_venv() {
   "$python" -m venv "$dir"
 }
 
-# pip_install PYTHON WHAT...: with the pinned versions, inside isolated builds too (PIP_CONSTRAINT reaches them, -c does
-# not). The file is named relative to $ROOT because pip splits the variable at spaces.
-pip_install() {
-  local python=$1 quiet=()
-  shift
-  [[ -t 2 ]] || quiet=(--quiet)
+# pip_pinned PYTHON ARGUMENT...: pip with the pinned versions, inside isolated builds too (PIP_CONSTRAINT reaches them, -c
+# does not). The file is named relative to $ROOT because pip splits the variable at spaces.
+pip_pinned() {
   # without CUDA_HOME: with it fairseq builds CUDA extensions that translation never uses, and needs nvcc
-  (cd "$ROOT" && env -u CUDA_HOME PIP_CONSTRAINT="${PIP_CONSTRAINT:+$PIP_CONSTRAINT }constraints.txt" \
-    "$python" -m pip install "${quiet[@]}" "$@" >&2)
+  (cd "$ROOT" && env -u CUDA_HOME PIP_CONSTRAINT="${PIP_CONSTRAINT:+$PIP_CONSTRAINT }constraints.txt" "$1" -m pip "${@:2}" >&2)
+}
+
+pip_install() { # PYTHON WHAT...
+  local quiet=()
+  [[ -t 2 ]] || quiet=(--quiet)
+  pip_pinned "$1" install "${quiet[@]}" "${@:2}"
 }
 
 # install_all PYTHON EXTRAS: into the environment of that interpreter.

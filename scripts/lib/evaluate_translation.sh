@@ -3,12 +3,12 @@
 #
 # In:  $WORK/MODEL/averaged.pt, $WORK/data-bin, $WORK/raw
 # Out: $WORK/MODEL/{generate-SET.log,hyp-SET.LANG,score-SET.json}
-# Settings: GENERATE, TEST_SETS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
+# Settings: GENERATE, TEST_SETS, TEST_WINDOWS, SOURCE_LANG, TARGET_LANG, LOWERCASE, NORMALIZE, MOSES, BPE.
 
 generate_record() { # MODEL SEED SET
   average_record "$1" "$2"
   printf '[generate]\n'
-  given_text "$3"
+  given_text "$(lines_of "$3")"
   option_lines "${GENERATE[@]}"
 }
 
@@ -22,15 +22,16 @@ score_record() { # MODEL SEED SET
 
 # evaluate_model MODEL SEED DIR: translate and score every test set.
 evaluate_model() {
-  local dir=$3 index set subset
+  local dir=$3 index set sets subset
   [[ -s $dir/averaged.pt ]] || die "$dir/averaged.pt is missing: run the stage average first"
-  for index in "${!TEST_SETS[@]}"; do
-    set=${TEST_SETS[index]}
+  tested_sets sets
+  for index in "${!sets[@]}"; do
+    set=${sets[index]}
     subset=test$index # fairseq's names: test, test1, test2 ...
     keep_record "$dir/generate-$set.log.settings" "$(generate_record "$1" "$2" "$set")"
     step "$dir/generate-$set.log" generate "$dir/averaged.pt" "${subset/%test0/test}"
     keep_record "$dir/score-$set.json.settings" "$(score_record "$1" "$2" "$set")"
-    step "$dir/score-$set.json" score_log "$dir/generate-$set.log" "$WORK/raw/$set.$TARGET_LANG" "$dir/hyp-$set.$TARGET_LANG"
+    step "$dir/score-$set.json" score_set "$set" "$dir"
   done
 }
 
@@ -50,11 +51,14 @@ score_options() {
   [[ $BPE != sentencepiece ]] || options_+=(--detokenized)
 }
 
-score_log() { # LOG REFERENCE HYPOTHESES
-  local options
+score_set() { # SET DIR
+  local options windows=() lines
+  lines=$(lines_of "$1")
   score_options options
-  [[ ! -f $2 ]] || options+=(--ref-raw "$2")
-  python -m fairseq_rope.tools.score --log "$1" --save-hyps "$3" --json "${options[@]}"
+  [[ ! -f $WORK/raw/$lines.$TARGET_LANG ]] || options+=(--ref-raw "$WORK/raw/$lines.$TARGET_LANG")
+  [[ $lines == "$1" ]] || windows=(--windows "$WORK/text/$1.windows.tsv")
+  python -m fairseq_rope.tools.score "${windows[@]}" --log "$2/generate-$1.log" --save-hyps "$2/hyp-$1.$TARGET_LANG" \
+    --json "${options[@]}"
 }
 
 # show_results: the table. Several models are its columns; one alone stands beside what else the work folder has.

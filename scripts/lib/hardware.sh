@@ -1,8 +1,8 @@
-# Which GPUs, nodes and number type a training uses, and how it is launched: sourced by recipe.sh.
+# Which GPUs, nodes and dtype a training uses, and how it is launched: sourced by recipe.sh.
 # shellcheck shell=bash
 #
 # Set:  GPUS       GPUs of this node (all that torch sees; 0 trains on the CPU)
-#       PRECISION  bf16, fp16 or fp32 (the first that all GPUs of this node compute fast)
+#       PRECISION  bf16, fp16 or fp32 (the first of these that all GPUs of this node compute fast)
 #       NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT  several nodes: the same command on each, with its own NODE_RANK from 0
 #                  (1, 0, -, 29500); in a step of SLURM with one task a node they are known
 # A batch is BATCH_TOKENS whatever the hardware: see batch_options.

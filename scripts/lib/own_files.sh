@@ -18,8 +18,8 @@ file_option() {
   FILES+=("$1" "$2")
 }
 
-# name_files: the languages are those that were given, and TEST_SETS the names of the files, or what they were when these
-# were taken.
+# name_files: set the languages to those given, and TEST_SETS to the names of the files given with --test; without --test,
+# to the names of an earlier run, in $WORK/test-sets.
 # shellcheck disable=SC2034
 name_files() {
   local given name

@@ -6,8 +6,11 @@
 #      $WORK/text/codes or sentencepiece.model     joint BPE of the training text
 #      $WORK/text/train.bpe.LANG, train.clean.json the training text in BPE before cleaning, and what that dropped
 #      $WORK/text/SET.LANG                         text in BPE
+#      $WORK/text/{train,valid}.windows.tsv        with WINDOWS, which lines of {train.lines,train.bpe,valid.bpe}.LANG it has
+#      $WORK/text/SET-wSIZE.LANG, .windows.tsv     with TEST_WINDOWS, test sets in windows
 #      $WORK/text/settings, data-bin.settings      what these were made from: see records.sh
-# Settings: SOURCE_LANG, TARGET_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, TEST_SETS, JOBS.
+# Settings: SOURCE_LANG, TARGET_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, WINDOWS, TEST_WINDOWS,
+# WINDOW_OPTIONS, TEST_SETS, JOBS.
 
 # same_lines FILE FILE...: parallel files are aligned line by line, or they are no corpus.
 same_lines() {
@@ -26,11 +29,14 @@ prepared_from() {
   given_text "$@"
   printf '[prepare]\n'
   values SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN
+  # a record from before there were windows is the same as without them
+  ((${#WINDOWS[@]} == 0)) || values WINDOWS WINDOW_OPTIONS
 }
 
 text_record() {
   prepared_from train valid "${TEST_SETS[@]}"
   values TEST_SETS
+  ((${#TEST_WINDOWS[@]} == 0)) || values TEST_WINDOWS
 }
 
 data_record() {
@@ -92,6 +98,48 @@ clean_train() {
   python -m fairseq_rope_data.clean_corpus --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "${@:3}" "$1" "$2" >&2
 }
 
+# make_windows FROM TO OPTION...: windows of several lines; both sides and their index are complete or not there.
+make_windows() {
+  if [[ -s $2.windows.tsv ]]; then
+    log "have $2.$SOURCE_LANG and $2.$TARGET_LANG"
+    return
+  fi
+  log "make $2.$SOURCE_LANG and $2.$TARGET_LANG: windows ${*:3}"
+  python -m fairseq_rope_data.windows make --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
+    "${@:3}" "${WINDOW_OPTIONS[@]}" "$1" "$2" >&2
+}
+
+# tested_sets SETS: fill the array SETS with all that is translated, TEST_SETS and these in windows, in fairseq's order.
+tested_sets() {
+  local -n sets_=$1
+  local set_ size_
+  sets_=("${TEST_SETS[@]}")
+  for size_ in "${TEST_WINDOWS[@]}"; do
+    for set_ in "${TEST_SETS[@]}"; do sets_+=("$set_-w$size_"); done
+  done
+}
+
+# lines_of SET: the test set whose windows these are, or itself.
+lines_of() {
+  if [[ " ${TEST_SETS[*]} " == *" $1 "* ]]; then printf '%s' "$1"; else printf '%s' "${1%-w*}"; fi
+}
+
+# window_text: what the settings have in windows; they are made of BPE, so that sentences are the pieces they always were.
+window_text() {
+  local text=$WORK/text set size lines=train.bpe
+  if ((${#WINDOWS[@]})); then
+    if ((${#CLEAN[@]})); then
+      lines=train.lines
+      clean_train "$text/train.bpe" "$text/$lines" "${CLEAN[@]}" --leave-blank
+    fi
+    make_windows "$text/$lines" "$text/train" "${WINDOWS[@]}"
+    make_windows "$text/valid.bpe" "$text/valid" "${WINDOWS[@]}"
+  fi
+  for size in "${TEST_WINDOWS[@]}"; do
+    for set in "${TEST_SETS[@]}"; do make_windows "$text/$set" "$text/$set-w$size" --size "$size"; done
+  done
+}
+
 # prepare_text: $WORK/raw -> $WORK/text.
 prepare_text() {
   local text=$WORK/text codes=codes set lang name given
@@ -114,10 +162,12 @@ prepare_text() {
   for set in train valid "${TEST_SETS[@]}"; do
     name=$set
     ((${#CLEAN[@]} == 0)) || [[ $set != train ]] || name=train.bpe
+    ((${#WINDOWS[@]} == 0)) || [[ $set != train && $set != valid ]] || name=$set.bpe
     for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
       step "$text/$name.$lang" apply_bpe "$text/$codes" "$text/$set.tok.$lang"
     done
     same_lines "$text/$set.tok.$SOURCE_LANG" "$text/$name."{"$SOURCE_LANG","$TARGET_LANG"}
   done
-  ((${#CLEAN[@]} == 0)) || clean_train "$text/train.bpe" "$text/train" "${CLEAN[@]}"
+  ((${#CLEAN[@]} == 0 || ${#WINDOWS[@]})) || clean_train "$text/train.bpe" "$text/train" "${CLEAN[@]}"
+  window_text
 }

@@ -22,6 +22,20 @@ check_path() {
     die "$1 must be a path without : , \\ \$ and control characters, which fairseq does not take as they are, but is $(quoted "$2")"
 }
 
+# check_windows: training has windows where tests have them, and their sizes are numbers.
+check_windows() {
+  local sets size
+  ((${#WINDOWS[@]} == 0)) || [[ $(option_value --size "${WINDOWS[@]}") =~ ^[1-9][0-9]{0,3}$ ]] ||
+    die "WINDOWS must have --size N, but is $(quoted "${WINDOWS[*]}")"
+  ((${#WINDOWS[@]} || ${#TEST_WINDOWS[@]} == 0)) ||
+    die "TEST_WINDOWS needs WINDOWS: a model that was not trained on windows does not know their separator"
+  for size in "${TEST_WINDOWS[@]}"; do
+    [[ $size =~ ^[1-9][0-9]{0,3}$ ]] || die "TEST_WINDOWS must be whole numbers from 1 to 9999, but has $(quoted "$size")"
+  done
+  tested_sets sets
+  [[ $(printf '%s\n' "${sets[@]}" | sort | uniq -d) == "" ]] || die "TEST_SETS and TEST_WINDOWS make a name twice: ${sets[*]}"
+}
+
 # check_preparation: all settings of pipeline.sh; WORK becomes absolute, and is made if it is not there.
 check_preparation() {
   local name set seen=" train valid "
@@ -34,6 +48,7 @@ check_preparation() {
       die "a test set's name must be of letters, digits, _ and -, each another one, not train or valid, but is $(quoted "$set")"
     seen+="$set "
   done
+  check_windows
   [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $(quoted "$BPE")"
   check_number BPE_MERGES 1
   check_number SHARDS 1 9999

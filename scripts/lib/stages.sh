@@ -81,8 +81,9 @@ compare_all() {
 # compare_models LAST: what there is of all models of this folder, up to the stage LAST, is made from these settings and
 # this text: they end in one table.
 compare_models() {
-  local dir set model seed known
+  local dir set sets model seed known
   conf_models known
+  tested_sets sets
   for dir in "$WORK"/*; do
     [[ ${dir##*/} =~ ^([a-z0-9_]+)(-seed([0-9]+))?$ && -d $dir ]] || continue
     model=${BASH_REMATCH[1]} seed=${BASH_REMATCH[3]:-1}
@@ -91,7 +92,7 @@ compare_models() {
     [[ $1 != train ]] || continue
     [[ ! -s $dir/averaged.pt ]] || compare_record "$dir/averaged.pt" "$dir/averaged.pt.settings" "$(average_record "$model" "$seed")"
     [[ $1 != average ]] || continue
-    for set in "${TEST_SETS[@]}"; do
+    for set in "${sets[@]}"; do
       [[ ! -s $dir/generate-$set.log ]] ||
         compare_record "$dir/generate-$set.log" "$dir/generate-$set.log.settings" "$(generate_record "$model" "$seed" "$set")"
       [[ ! -s $dir/score-$set.json ]] ||

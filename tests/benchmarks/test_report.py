@@ -63,8 +63,8 @@ def test_the_rotations_share_is_what_a_step_takes_longer_with_it():
     assert "2.5 % (0.0 % to 5.0 %)" in report.tables([row])
 
 
-def test_the_table_has_medians_spread_memory_and_utilisation():
-    row = report.compared(SETTING, stock(1.0, 2.0, 4.0, utilisation=[0.1, 0.2, 0.3]), measured(1.0, 1.0, 1.0))
+def test_the_table_has_medians_spread_memory_and_utilization():
+    row = report.compared(SETTING, stock(1.0, 2.0, 4.0, utilization=[0.1, 0.2, 0.3]), measured(1.0, 1.0, 1.0))
     head, _, line = report.tables([row]).splitlines()
     assert head.startswith("| size | type | tokens a batch | stock, tokens/s | rope, tokens/s | speed |")
     assert line == ("| tiny | fp32 | 4,096 | 50 | 100 | 2.00x (1.00x to 4.00x) | 1,024 / 1,024 = 1.00x | 20 % / - |")

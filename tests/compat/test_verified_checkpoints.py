@@ -46,7 +46,7 @@ def test_a_damaged_directory_is_told(tmp_path: Path) -> None:
     path = tmp_path / "model.pt"
     torch.save(STATE, path)
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(DamagedCheckpoint, match=r"model\.pt: it is corrupt \("):
+    with pytest.raises(DamagedCheckpoint, match=r"model\.pt: it is truncated or corrupt \("):
         checkpoint_utils.load_checkpoint_to_cpu(str(path))
 
 

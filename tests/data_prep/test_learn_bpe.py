@@ -103,7 +103,7 @@ def test_many_characters_leave_as_many_merges(monkeypatch: pytest.MonkeyPatch, t
     ],
     ids=["no merges", "nothing to learn"],
 )
-def test_what_cannot_be_learnt_is_an_error(
+def test_what_cannot_be_learned_is_an_error(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, merges: int, text: list[str], message: str
 ) -> None:
     done = learn(monkeypatch, merges, write(tmp_path, text=text))

@@ -41,7 +41,7 @@ def test_the_same_text_gives_the_same_model_of_as_many_pieces_as_asked(
 ) -> None:
     done = learn(monkeypatch, folder, tmp_path / "model")
     assert (tmp_path / "model").read_bytes() == model.read_bytes()
-    assert done.stderr == "sentencepiece_bpe: learnt from 1,001 of 1,001 lines\n"
+    assert done.stderr == "sentencepiece_bpe: learned from 1,001 of 1,001 lines\n"
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     assert processor.get_piece_size() == 200
     # of both languages, whose letters differ
@@ -72,7 +72,7 @@ def test_a_sample_stands_for_all_files(monkeypatch: pytest.MonkeyPatch, folder: 
     models = [tmp_path / "one", tmp_path / "two"]
     for model in models:
         done = learn(monkeypatch, folder, model, "--sample", 300)
-        assert done.stderr == "sentencepiece_bpe: learnt from 300 of 1,001 lines\n"
+        assert done.stderr == "sentencepiece_bpe: learned from 300 of 1,001 lines\n"
     assert models[0].read_bytes() == models[1].read_bytes()
     processor = sentencepiece.SentencePieceProcessor(model_file=str(models[0]))
     assert all(len(processor.encode(line, out_type=str)) < len(line) for line in (EN[0], DE[0]))
@@ -92,7 +92,7 @@ def test_a_sample_stands_for_all_files(monkeypatch: pytest.MonkeyPatch, folder: 
     ],
     ids=["no piece", "no sample", "coverage", "too many", "too few", "no file", "blank", "not UTF-8"],
 )
-def test_what_cannot_be_learnt_from_is_one_line_and_leaves_no_file(
+def test_what_cannot_be_learned_from_is_one_line_and_leaves_no_file(
     monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
     blank, bad = tmp_path / "blank", tmp_path / "bad"

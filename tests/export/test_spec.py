@@ -36,6 +36,10 @@ OPTIONS = {  # what they set, beyond SMALL
     "gelu_accurate": dict(activation_fn="gelu_accurate"),
     "gelu_fast": dict(activation_fn="gelu_fast"),
     "tanh": dict(activation_fn="tanh"),
+    "geglu": dict(ffn="geglu"),
+    "swiglu": dict(ffn="swiglu"),
+    "geglu, pre-norm": dict(ffn="geglu", **PRE_NORM),
+    "swiglu, pre-norm": dict(ffn="swiglu", **PRE_NORM),
     "base": dict(rope_base=500.0),
     "base below one": dict(rope_base=0.7),
     "target embeddings shared": dict(**SEPARATE, share_decoder_input_output_embed=True),
@@ -45,6 +49,19 @@ OPTIONS = {  # what they set, beyond SMALL
     "odd sizes": dict(encoder_embed_dim=42, decoder_embed_dim=42, encoder_ffn_embed_dim=17, rope_fraction=0.43),
     "layerdrop": dict(encoder_layerdrop=0.3, decoder_layerdrop=0.3),
     "checkpointed activations": dict(checkpoint_activations=True),
+}
+LONG = dict(max_source_positions=3000, max_target_positions=3000)
+SCALINGS = {
+    "linear": dict(rope_scaling="linear", rope_scaling_factor=3),
+    "ntk": dict(rope_scaling="ntk", rope_scaling_factor=5.3),
+    "yarn": dict(rope_scaling="yarn", rope_scaling_factor=4, rope_original_length=50),
+    "yarn in a part of each head": dict(
+        rope_scaling="yarn", rope_scaling_factor=4, rope_original_length=500, rope_fraction=0.5, rope_layout="half"
+    ),
+    "llama3": dict(rope_scaling="llama3", rope_scaling_factor=8, rope_original_length=40),
+    "each stack": dict(rope_scaling="yarn,llama3", rope_scaling_factor="4,3", rope_original_length="50,70"),
+    "encoder": dict(rope_scaling="linear,none", rope_scaling_factor=4),
+    "decoder": dict(rope_scaling="none,ntk", rope_scaling_factor=4, rope_base=500.0),
 }
 ARCHS = sorted(name for name, model in ARCH_MODEL_REGISTRY.items() if issubclass(model, TransformerRopeModel))
 # fewer and smaller layers; norms and sharing are the arch's own
@@ -58,6 +75,18 @@ NARROW = {
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 def test_an_option_keeps_the_scores(options: dict, tmp_path: Path) -> None:
     near(*score_both(stirred(**options), tmp_path / "model"), SCORES["runtime"])
+
+
+@pytest.mark.parametrize("options", SCALINGS.values(), ids=SCALINGS)
+def test_a_scaling_keeps_the_scores_where_it_matters(options: dict, tmp_path: Path) -> None:
+    # one head of 24 dimensions has pairs of many frequencies
+    heads = dict(encoder_attention_heads=1, decoder_attention_heads=1)
+    model = stirred(**heads, **options)
+    batch = long_pair(260, 230)
+    scores = runtime_scores(runtime(model, tmp_path / "model"), TASK.target_dictionary, batch)
+    near(scores, fairseq_scores(model, batch), SCORES["runtime"])
+    plain = stirred(**heads, rope_base=options.get("rope_base", 10000.0))
+    assert (fairseq_scores(plain, batch) - scores).abs().max() > 20 * SCORES["runtime"]
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -74,13 +103,15 @@ def test_either_layout_can_be_written_as_either(trained: str, written: str, frac
     near(*score_both(model, tmp_path / "model", layout=written), SCORES["runtime"])
 
 
-def test_positions_beyond_the_runtimes_first_table_are_right(tmp_path: Path) -> None:
+def long_pair(source: int, target: int) -> dict:
+    """A batch of one sentence of so many random words on each side."""
     generator = torch.Generator().manual_seed(2)
-    source, target = (
-        torch.cat((torch.randint(4, WORDS, (length,), generator=generator), torch.tensor([EOS])))
-        for length in (2500, 2100)
-    )
-    model, batch = stirred(max_source_positions=3000, max_target_positions=3000), pair(source, target)
+    words = (torch.randint(4, WORDS, (length,), generator=generator) for length in (source, target))
+    return pair(*(torch.cat((tokens, torch.tensor([EOS]))) for tokens in words))
+
+
+def test_positions_beyond_the_runtimes_first_table_are_right(tmp_path: Path) -> None:
+    model, batch = stirred(**LONG), long_pair(2500, 2100)
     scores = runtime_scores(runtime(model, tmp_path / "model"), TASK.target_dictionary, batch)
     near(scores, fairseq_scores(model, batch), SCORES["runtime"])
 

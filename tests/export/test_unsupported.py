@@ -23,7 +23,8 @@ REFUSED = {
     ),
     "activation": (
         dict(activation_fn="linear"),
-        "--activation-fn linear cannot be exported to CTranslate2: it has relu, gelu, gelu_fast, gelu_accurate, tanh",
+        "--activation-fn linear cannot be exported to CTranslate2: "
+        "it has relu, gelu, gelu_fast, gelu_accurate, tanh, swish",
     ),
     "xPos": (
         dict(position_method="xpos"),
@@ -43,6 +44,14 @@ REFUSED = {
         dict(rope_base=1e-50),
         "--rope-base 1e-50 cannot be exported to CTranslate2: it keeps the base in float32",
     ),
+    "large factor": (
+        dict(rope_scaling="linear,none", rope_scaling_factor=1e39),
+        "--rope-scaling-factor 1e+39 cannot be exported to CTranslate2: it keeps the factor in float32",
+    ),
+    "large factor of ntk": (
+        dict(rope_scaling="none,ntk", rope_scaling_factor="1e300"),
+        "--rope-scaling-factor 1e300 cannot be exported to CTranslate2: it keeps the base in float32",
+    ),
 }
 
 
@@ -51,6 +60,19 @@ def test_an_option_that_the_runtime_lacks_is_refused_by_name(options: dict, mess
     with pytest.raises(UserError) as error:
         check_supported(small(**options))
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize("quantization", ["float16", "bfloat16", "int8_float16", "int8_bfloat16"])
+def test_yarn_is_refused_where_its_frequencies_would_be_rounded(quantization: str) -> None:
+    model = small(rope_scaling="none,yarn", rope_scaling_factor=2, rope_original_length=50)
+    with pytest.raises(UserError) as error:
+        check_supported(model, quantization=quantization)
+    assert str(error.value) == (
+        f"--rope-scaling yarn cannot be exported to CTranslate2 with --quantization {quantization}: "
+        "its frequencies would be rounded to 16 bits"
+    )
+    for good in ("float32", "int16", "int8", "int8_float32"):
+        check_supported(model, quantization=good)
 
 
 @pytest.mark.parametrize(("option", "value"), [("quant_noise_scalar", 0.5), ("base_layers", 1)])
@@ -71,5 +93,5 @@ def test_a_weight_that_has_no_place_is_refused_by_name() -> None:
 def test_other_frequencies_are_refused() -> None:
     model = small()
     model.encoder.position_method.theta = model.encoder.position_method.theta / 2
-    with pytest.raises(UserError, match="its frequencies are not those of --rope-base alone"):
+    with pytest.raises(UserError, match="its frequencies are not those of --rope-base and --rope-scaling"):
         check_supported(model)

@@ -82,6 +82,9 @@ def draw(rng: random.Random) -> dict[str, Any]:
         options["decoder_attention_heads"] = options["encoder_attention_heads"]
     if options["share"] == "none" and rng.random() < 0.3:
         options["decoder_output_dim"] = rng.randint(8, 40)
+    if (gated := rng.choice((None, None, "geglu", "swiglu"))) is not None:
+        del options["activation_fn"]
+        options["ffn"] = gated
     if not options["training"]:  # in evaluation nothing is dropped
         options |= {name: round(rng.random(), 2) for name in ("dropout", "attention_dropout", "encoder_layerdrop")}
     return options

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.reference import ReferenceTransformer
+from tests.reference import GATES, ReferenceTransformer
 
 ACTIVATIONS = {
     "relu": F.relu,
@@ -43,11 +43,13 @@ class Stack(ReferenceTransformer):
     def _layer(self, x: Tensor, name: str, memory: Tensor | None) -> Tensor:
         x = self._block(x, f"{name}.self_attn_layer_norm", lambda y: self._self_attention(y, name, self.side))
         if memory is not None:
-            cross = lambda y: self._attention(y, memory, f"{name}.encoder_attn", rotate=False, causal=False)  # noqa: E731
+            cross = lambda y: self._attention(y, memory, f"{name}.encoder_attn")  # noqa: E731
             x = self._block(x, f"{name}.encoder_attn_layer_norm", cross)
         return self._block(x, f"{name}.final_layer_norm", lambda y: self._feed_forward(y, name))
 
     def _feed_forward(self, x: Tensor, name: str) -> Tensor:
+        if self.ffn in GATES:
+            return super()._feed_forward(x, name)
         return self._linear(ACTIVATIONS[self.activation](self._linear(x, f"{name}.fc1")), f"{name}.fc2")
 
 
@@ -96,6 +98,7 @@ class ModelReference:
             fraction=args.rope_fraction,
             layout=args.rope_layout,
             normalize_before=pre_norm,
+            ffn=args.ffn,
             side=side,
             kept=sorted(layers) if kept is None else [int(layer) for layer in kept.split(",")],
             activation=args.activation_fn,

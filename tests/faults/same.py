@@ -99,9 +99,15 @@ def updates_of(path: Path) -> int:
 
 
 def is_whole(path: Path) -> bool:
-    """Return whether a zip file is there to its end, with its checksums."""
+    """Return whether a checkpoint is there to its end, with its checksums, and torch reads it.
+
+    torch loses an interrupt in the midst of `torch.save`, and ends a file that has everything but its right header.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            return archive.testzip() is None
-    except zipfile.BadZipFile:
+            if archive.testzip() is not None:
+                return False
+        torch.load(path, map_location="cpu", weights_only=True)
+    except (zipfile.BadZipFile, RuntimeError):
         return False
+    return True

@@ -19,7 +19,7 @@ from tests.support.trained import Trained, call, trained_model
 
 FULL, QUICK = 10_000, 300
 KNOWN = 40  # sentences
-# as a user would for short lines: the model has learnt little, and would go on to 200 tokens
+# as a user would for short lines: the model has learned little, and would go on to 200 tokens
 SEARCH = ["--beam", "2", "--max-len-a", "1.2", "--max-len-b", "10", "--buffer-size", "250", "--max-tokens", "4000"]
 ENVIRONMENT = {"CUDA_VISIBLE_DEVICES": ""}
 # MiB that the memory may grow by after a tenth of the lines, 10 kB a line: the allocator's, and what BPE remembers

@@ -86,7 +86,7 @@ def test_other_searches_decode_every_sentence(trained, options):
     assert len(lines(generate(trained, *options), "H")) == 300
 
 
-def test_interactive_honours_constraints(trained):
+def test_interactive_honors_constraints(trained):
     stdin = b"the dog sees Anna today .\tWunsch\n"
     command = ["fairseq_cli.interactive", str(trained.data), "--path", str(trained.checkpoint), "--cpu", *USER_DIR]
     log = call(*command, "-s", "en", "-t", "de", "--constraints", stdin=stdin).stdout.decode()

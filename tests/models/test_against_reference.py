@@ -18,7 +18,22 @@ VARIANTS = {
     "half of each head": dict(rope_fraction=0.5, rope_base=500.0),
     **{name: dict(position_method=name) for name in POSITION_METHODS if name != "rope"},
     "xpos, half layout": dict(position_method="xpos", rope_layout="half", rope_fraction=0.5),
+    "scaled": dict(rope_scaling="ntk", rope_scaling_factor="3"),
+    "each stack scaled": dict(rope_scaling="yarn,linear", rope_scaling_factor="3,2", rope_original_length=20),
+    "one stack scaled": dict(rope_scaling="none,llama3", rope_scaling_factor=2.5, rope_original_length="30"),
+    "geglu": dict(ffn="geglu"),
+    "swiglu, pre-norm": dict(ffn="swiglu", encoder_normalize_before=True, decoder_normalize_before=True),
 }
+
+
+def scaling(options: dict) -> dict:
+    """The scaling of each stack; an option is one value for both or two."""
+    names, factors, lengths = (
+        [*str(options.get(f"rope_{name}", default)).split(",") * 2][:2]
+        for name, default in (("scaling", "none"), ("scaling_factor", 1), ("original_length", 1))
+    )
+    each = [(name, float(factor), int(length)) for name, factor, length in zip(names, factors, lengths, strict=True)]
+    return dict(zip(("encoder", "decoder"), each, strict=True))
 
 
 def make_model(**options):
@@ -31,8 +46,10 @@ def make_model(**options):
         base=options.get("rope_base", 10000.0),
         fraction=options.get("rope_fraction", 1.0),
         layout=options.get("rope_layout", "interleaved"),
+        scaling=scaling(options),
         normalize_before=options.get("encoder_normalize_before", False),
         method=options.get("position_method", "rope"),
+        ffn=options.get("ffn"),
     )
     return model, reference
 

@@ -72,6 +72,11 @@ def test_with_rotation_every_held_out_string_is_right(transform):
     assert exact_matches(train("transformer_rope", transform), transform) == 1.0
 
 
-def test_without_rotation_the_same_model_does_not_learn_to_reverse():
-    model = train("transformer", TASKS["reverse"], no_token_positional_embeddings=True)
-    assert exact_matches(model, TASKS["reverse"]) < 0.5
+def test_with_gated_layers_every_held_out_string_is_reversed_right():
+    model = train("transformer_rope", TASKS["reverse"], ffn="swiglu")
+    assert exact_matches(model, TASKS["reverse"]) == 1.0
+
+
+@pytest.mark.parametrize("transform", TASKS.values(), ids=TASKS)
+def test_without_positions_neither_is_learned_for_the_encoder_knows_no_order(transform):
+    assert exact_matches(train("transformer_rope", transform, position_method="none"), transform) < 0.5

@@ -27,6 +27,15 @@ STOCK_OPTIONS = {  # options of `transformer` that go on working: what they set,
         share_all_embeddings=False, decoder_embed_dim=32, decoder_ffn_embed_dim=20, decoder_attention_heads=2
     ),
     "gelu and all dropouts": dict(activation_fn="gelu", attention_dropout=0.1, activation_dropout=0.1),
+    "gated": dict(ffn="geglu"),
+    "gated, noise, dropouts, checkpoints": dict(
+        ffn="swiglu",
+        activation_dropout=0.1,
+        encoder_layerdrop=0.3,
+        quant_noise_pq=0.3,
+        quant_noise_pq_block_size=8,
+        checkpoint_activations=True,
+    ),
     "a part of each head, halves": dict(rope_fraction=0.5, rope_layout="half", rope_base=500.0),
 }
 REFUSED = {

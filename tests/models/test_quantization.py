@@ -72,9 +72,10 @@ def test_layers_loss_and_gradients_are_those_of_stock(monkeypatch: pytest.Monkey
         near(grads[name], grad, GRADIENTS["quantized"])
 
 
-def test_a_model_with_noise_trains_and_decodes(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("ffn", [None, "geglu"])
+def test_a_model_with_noise_trains_and_decodes(ffn: str | None, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Tensor, "cuda", lambda x: x)
-    model = TASK.build_model(Namespace(arch="transformer_rope", quant_noise_scalar=0.5, **SMALL))
+    model = TASK.build_model(Namespace(arch="transformer_rope", quant_noise_scalar=0.5, ffn=ffn, **SMALL))
     optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
     losses = []
     for _ in range(8):

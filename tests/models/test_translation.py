@@ -40,13 +40,10 @@ def arch_settings(arch: str) -> dict[str, object]:
 def test_an_arch_has_its_twins_sizes_and_parameters(ours, twin):
     actual, expected = arch_settings(ours), arch_settings(twin)
     rope = {name: actual.pop(name) for name in ROPE_OPTIONS}
-    assert rope == dict(
-        position_method="rope",
-        rope_base=10000.0,
-        rope_fraction=1.0,
-        rope_layout="interleaved",
-        rope_restart_after=None,
-    )
+    scaling = dict(rope_scaling="none", rope_scaling_factor=None, rope_original_length=None)
+    rotation = dict(rope_base=10000.0, rope_fraction=1.0, rope_layout="interleaved", rope_restart_after=None)
+    assert rope == dict(position_method="rope", **rotation, **scaling)
+    assert actual.pop("ffn") is None
     assert actual == {**expected, "no_token_positional_embeddings": True}
     shapes = [
         {

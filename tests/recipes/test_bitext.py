@@ -1,6 +1,7 @@
 """scripts/run_bitext.sh on one's own files: seeds, shards, sentencepiece, and text that is no corpus."""
 
 import gzip
+import json
 import re
 import subprocess
 import sys
@@ -102,7 +103,7 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
 
 
 @pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
-def test_text_that_is_no_corpus_is_named_before_anything_is_learnt_and_mended_text_is_taken(
+def test_text_that_is_no_corpus_is_named_before_anything_is_learned_and_mended_text_is_taken(
     corpus: Path, tmp_path: Path, change: Callable[[Path], object], message: str
 ):
     folder, work = tmp_path / "corpus", tmp_path / "work"
@@ -122,3 +123,54 @@ def test_text_that_is_no_corpus_is_named_before_anything_is_learnt_and_mended_te
     for name in ("valid", "test"):
         for lang in ("en", "de"):
             assert (work / "raw" / f"{name}.{lang}").read_bytes() == (folder / f"{name}.{lang}").read_bytes()
+
+
+WINDOWS = """
+WINDOWS=(--size 3 --random --singles) TEST_WINDOWS=(2 5) WINDOW_OPTIONS=(--any-order --separator '|||')
+CLEAN=(--max-length 22)
+"""
+
+
+def test_a_model_of_windows_is_tested_on_lines_and_in_windows(corpus: Path, tmp_path: Path):
+    (tmp_path / "conf.env").write_text(CONF + WINDOWS)
+    work = tmp_path / "work"
+    done = bitext(work, corpus, "--conf", str(tmp_path / "conf.env"))
+    assert done.returncode == 0, done.stderr[-4000:]
+    text = work / "text"
+    kept = json.loads((text / "train.lines.clean.json").read_text())["kept"]
+    lines = [line.count("|||") + 1 for line in (text / "train.de").read_text(encoding="utf-8").splitlines()]
+    assert 0 < kept < 300 and lines.count(1) == kept and set(lines) == {1, 2, 3}
+    assert "||| " in (work / "data-bin" / "dict.en.txt").read_text(encoding="utf-8")
+    for name, sizes in (("test", None), ("test-w2", [2] * 10), ("test-w5", [5] * 4)):
+        report = json.loads((work / "rope" / f"score-{name}.json").read_text())
+        assert report["sentences"] == (20 if sizes is None else len(sizes))
+        found = report["windows"]["positions"] if sizes else []
+        assert [place["sentences"] for place in found] == ([] if sizes is None else [len(sizes)] * sizes[0])
+        log = (work / "rope" / f"generate-{name}.log").read_text(encoding="utf-8")
+        targets = [line.split("\t")[1] for line in log.splitlines() if line.startswith("T-")]
+        assert {target.count("|||") + 1 for target in targets} == {sizes[0] if sizes else 1}
+        # by line, so that all can be compared with each other
+        assert len((work / "rope" / f"hyp-{name}.de").read_text(encoding="utf-8").split("\n")) == 21
+        assert f"| {name}: BLEU " in done.stdout
+        assert (f"| {name}: windows of another number " in done.stdout) == (sizes is not None)
+    again = bitext(work, corpus, "--conf", str(tmp_path / "conf.env"))
+    assert again.returncode == 0 and " make " not in again.stderr
+    (tmp_path / "conf.env").write_text(CONF + WINDOWS.replace("--size 3", "--size 4"))
+    other = bitext(work, corpus, "--conf", str(tmp_path / "conf.env"))
+    assert other.returncode == 1 and '+WINDOWS=([0]="--size" [1]="4"' in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("conf", "message"),
+    [
+        ("WINDOWS=(--random)", "WINDOWS must have --size N, but is --random"),
+        ("TEST_WINDOWS=(2)", "TEST_WINDOWS needs WINDOWS: a model that was not trained on windows does not know"),
+        ("WINDOWS=(--size 2) TEST_WINDOWS=(2 x)", "TEST_WINDOWS must be whole numbers from 1 to 9999, but has x"),
+        ("WINDOWS=(--size 2) TEST_WINDOWS=(2 2)", "TEST_SETS and TEST_WINDOWS make a name twice: test test-w2 test-w2"),
+    ],
+)
+def test_settings_of_windows_are_checked_before_any_work(corpus: Path, tmp_path: Path, conf: str, message: str):
+    (tmp_path / "conf.env").write_text(f"{CONF}{conf}\n")
+    done = bitext(tmp_path / "work", corpus, "--conf", str(tmp_path / "conf.env"))
+    assert done.returncode == 1 and f"error: {message}" in done.stderr
+    assert not (tmp_path / "work" / "raw").exists()

@@ -41,7 +41,7 @@ def prepared(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
-def test_the_chain_runs_to_its_table_then_has_nothing_left_to_do_and_takes_the_twin_beside_it(
+def test_the_chain_runs_to_its_table_then_has_nothing_left_to_do_and_takes_the_baseline_beside_it(
     prepared: Path, tmp_path: Path
 ):
     settings = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}
@@ -54,11 +54,11 @@ def test_the_chain_runs_to_its_table_then_has_nothing_left_to_do_and_takes_the_t
     assert (tmp_path / "rope" / "averaged.pt").stat().st_mtime_ns == averaged
     other = multi30k(tmp_path, **{**settings, "MAX_EPOCH": "11"})
     assert other.returncode != 0 and "+--max-epoch 11" in other.stderr
-    twin = multi30k(tmp_path, BASELINE="1", **settings)
-    assert twin.returncode == 0, twin.stderr[-3000:]
-    header, _, parameters = twin.stdout.splitlines()[:3]
+    baseline = multi30k(tmp_path, BASELINE="1", **settings)
+    assert baseline.returncode == 0, baseline.stderr[-3000:]
+    header, _, parameters = baseline.stdout.splitlines()[:3]
     assert [cell.strip() for cell in header.split("|")[2:-1]] == ["rope", "sinusoidal"]
-    assert len(set(parameters.split("|")[2:-1])) == 1  # the twin has as many
+    assert len(set(parameters.split("|")[2:-1])) == 1  # the baseline has as many
 
 
 def test_a_recipe_killed_while_training_goes_on(prepared: Path, tmp_path: Path):

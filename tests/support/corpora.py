@@ -1,4 +1,4 @@
-"""Small made translations for the tests of scores: sentences of a made language, and systems of any quality."""
+"""Small synthetic translations for the tests of scores: references of random words, and systems of any quality."""
 
 import random
 import subprocess

@@ -9,7 +9,11 @@ from tests.support.models import SMALL, build_model, make_task
 PAD, EOS, WORDS = 1, 2, 90
 TASK = make_task(WORDS - 4)
 PRE_NORM = dict(encoder_normalize_before=True, decoder_normalize_before=True)
-ROPE_OPTIONS = ("position_method", "rope_base", "rope_fraction", "rope_layout", "rope_restart_after")
+SCALING_OPTIONS = ("rope_scaling", "rope_scaling_factor", "rope_original_length")
+ROPE_OPTIONS = (
+    *("position_method", "rope_base", "rope_fraction", "rope_layout", "rope_restart_after"),
+    *SCALING_OPTIONS,
+)
 
 
 def small(arch: str = "transformer_rope", **options):

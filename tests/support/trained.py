@@ -62,8 +62,11 @@ def call(*command: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes
     return done
 
 
-def trained_model(folder: Path, options: str = "") -> Trained:
-    """Make a corpus of 300 pairs in `folder`, learn BPE on it and train a small model, with `options` after ours."""
+def trained_model(folder: Path, options: str = "", *, window: int = 1) -> Trained:
+    """Make a corpus of 300 pairs in `folder`, learn BPE on it and train a small model, with `options` after ours.
+
+    With a window above 1 it is trained on windows of 1 to so many lines.
+    """
     source = _sentences(300)
     texts = {"en": source, "de": [_translate(line) for line in source]}
     for lang, lines in texts.items():
@@ -72,6 +75,20 @@ def trained_model(folder: Path, options: str = "") -> Trained:
     codes, data, save = folder / "codes", folder / "data-bin", folder / "checkpoints"
     _learn_bpe(folder, codes)
     prefix = str(folder / "bpe")
+    if window > 1:
+        order = ["--size", str(window), "--random", "--singles", "--any-order"]
+        call(
+            "fairseq_rope_data.windows",
+            "make",
+            "--source-lang",
+            "en",
+            "--target-lang",
+            "de",
+            *order,
+            prefix,
+            f"{prefix}.w",
+        )
+        prefix = f"{prefix}.w"
     files = ["--destdir", str(data), "--trainpref", prefix, "--validpref", prefix]
     call("fairseq_cli.preprocess", "-s", "en", "-t", "de", "--joined-dictionary", *files)
     _train(data, save, options)

@@ -87,9 +87,7 @@ def table(parts: dict[str, list[Pair]]) -> str:
     for part, pairs in parts.items():
         english, german = ([len(tokens(pair[side])) for pair in pairs] for side in (0, 1))
         means = [sum(counts) / len(counts) for counts in (english, german)]
-        lines.append(
-            f"{part:6}{len(pairs):7}{means[0]:9.1f}{means[1]:9.1f}{max(english):8}{max(german):8}",
-        )
+        lines.append(f"{part:6}{len(pairs):7}{means[0]:9.1f}{means[1]:9.1f}{max(english):8}{max(german):8}")
     return "\n".join(lines)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fairseq import utils
 
+from fairseq_rope.checkpoints.loading import parse_overrides
 from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.export.ctranslate2 import export_checkpoint
 from fairseq_rope.export.ctranslate2.model_folder import QUANTIZATIONS
@@ -44,6 +45,13 @@ def main() -> None:
     add("-s", "--source-lang", metavar="LANG", help="if the checkpoint does not tell it")
     add("-t", "--target-lang", metavar="LANG", help="if the checkpoint does not tell it")
     add("--copy-files", nargs="+", default=[], type=Path, metavar="FILE", help="put these beside the model")
+    add(
+        "--model-overrides",
+        default="{}",
+        metavar="DICT",
+        help="options in the place of the model's own, as for fairseq-generate; what changes rotation or limits, such "
+        "as {'max_source_positions': 2048}",
+    )
     args = parser.parse_args()
     silence_libraries()
     if len(utils.split_paths(args.path)) > 1 and not Path(args.path).exists():
@@ -56,6 +64,7 @@ def main() -> None:
         source_lang=args.source_lang,
         target_lang=args.target_lang,
         copy_files=args.copy_files,
+        overrides=parse_overrides(args.model_overrides),
     )
     print(f"exported {args.path} ({args.quantization}) into {args.output}")
     package = require_ctranslate2()

@@ -4,6 +4,7 @@ import shutil
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fairseq.models import ARCH_MODEL_REGISTRY
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
@@ -28,6 +29,7 @@ def export_checkpoint(
     source_lang: str | None = None,
     target_lang: str | None = None,
     copy_files: Sequence[Path] = (),
+    overrides: dict[str, Any] | None = None,
 ) -> None:
     """Write the model folder `output` for the checkpoint `path`, whose dictionaries are in `data`.
 
@@ -39,6 +41,7 @@ def export_checkpoint(
         source_lang: of the checkpoint, or else as `data` tells, if not given.
         target_lang: see source_lang.
         copy_files: put beside the model under their own names.
+        overrides: options of the model, in the place of those that it was trained with.
 
     Raises:
         UserError: a bad checkpoint or one that is not rotary, dictionaries that don't fit it, an option that the
@@ -55,7 +58,7 @@ def export_checkpoint(
             raise UserError(f"--copy-files {file}: {why_no_file(file)}")
         check_recorded(file)
     with complete_folder(output) as folder:
-        task, model = _load(path, data, source_lang, target_lang)
+        task, model = _load(path, data, source_lang, target_lang, overrides)
         write_model(folder, task, model, quantization=quantization)
         for file in copy_files:
             if (folder / file.name).exists():
@@ -65,7 +68,7 @@ def export_checkpoint(
 
 
 def _load(
-    path: Path, data: Path, source_lang: str | None, target_lang: str | None
+    path: Path, data: Path, source_lang: str | None, target_lang: str | None, overrides: dict[str, Any] | None
 ) -> tuple[TranslationTask, TransformerRopeModel]:
     """Load the one model of a checkpoint, with a task that holds its dictionaries."""
     trained = _options(load_checkpoint(path))
@@ -82,7 +85,7 @@ def _load(
         task = TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
     except Exception as error:  # a damaged dictionary has errors of its own
         raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
-    (model,) = load_models([str(path)], task=task, data=str(data))
+    (model,) = load_models([str(path)], task=task, data=str(data), overrides=overrides)
     return task, model
 
 

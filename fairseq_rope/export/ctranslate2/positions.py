@@ -1,7 +1,7 @@
 """What the description of a stack for CTranslate2 says about positions, by position method."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from fairseq.modules import SinusoidalPositionalEmbedding
 from numpy.typing import NDArray
 from torch import Tensor
 
+from fairseq_rope.export.ctranslate2.rotation import RuntimeRotation
 from fairseq_rope.modules.positions.alibi import ALiBi
 from fairseq_rope.modules.positions.layouts import pair_order
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
@@ -17,22 +18,36 @@ from fairseq_rope.modules.positions.shaw import Shaw
 from fairseq_rope.modules.positions.t5 import T5Bias
 
 
-def position_options(stack: Any, *, layout: str, base: float) -> dict[str, Any]:
+class Rows(NamedTuple):
+    """How the rows of `q_proj` and `k_proj` become the runtime's, and the scaling of its rotation.
+
+    Attributes:
+        order: their indices in the order of the runtime's layout, (H x D,).
+        magnitude: the factor of each of them, in that order, (H x D,).
+        scaling: attributes of the self-attention.
+    """
+
+    order: Tensor
+    magnitude: Tensor
+    scaling: dict[str, Any]
+
+
+def position_options(stack: Any, rotation: RuntimeRotation | None, *, layout: str) -> dict[str, Any]:
     """Return the method's options of the runtime's stack.
 
     Args:
         stack: an encoder or a decoder.
+        rotation: where its method rotates.
         layout: which pairs of dimensions the runtime rotates.
-        base: of the rotary frequencies.
     """
     method = stack.position_method
+    if rotation is not None:
+        return {
+            "rotary_dim": method.rotary_dim,
+            "rotary_interleave": layout == "interleaved",
+            "rotary_base": rotation.base,
+        }
     match method:
-        case RotaryEmbedding():
-            return {
-                "rotary_dim": method.rotary_dim,
-                "rotary_interleave": layout == "interleaved",
-                "rotary_base": base,
-            }
         case ALiBi() | T5Bias():
             return {"relative_attention_bias": True}
         case Shaw():
@@ -41,14 +56,16 @@ def position_options(stack: Any, *, layout: str, base: float) -> dict[str, Any]:
             return {}
 
 
-def projection_order(stack: Any, *, layout: str) -> Tensor:
-    """Return the indices of the rows of `q_proj` and `k_proj` in the order of `layout`, (H x D,)."""
+def projection_rows(stack: Any, rotation: RuntimeRotation | None, *, layout: str) -> Rows:
+    """Return what becomes of the rows; the arguments are those of `position_options`."""
     attention, method = stack.layers[0].self_attn, stack.position_method
-    within = torch.arange(attention.head_dim)
-    if isinstance(method, RotaryEmbedding):
+    within, magnitude = torch.arange(attention.head_dim), torch.ones(attention.num_heads, attention.head_dim)
+    if rotation is not None:
         within = pair_order(attention.head_dim, method.rotary_dim, source=method.layout, target=layout)
+        magnitude[:, : method.rotary_dim] = rotation.magnitude
     # (H, 1) + (D,) -> (H, D) -> (H x D,)
-    return (torch.arange(attention.num_heads)[:, None] * attention.head_dim + within).flatten()
+    order = (torch.arange(attention.num_heads)[:, None] * attention.head_dim + within).flatten()
+    return Rows(order, magnitude.flatten(), rotation.attributes if rotation is not None else {})
 
 
 def fill_positions(spec: Any, stack: Any) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from fairseq_rope.export.ctranslate2.rotation import runtime_rotation
 from fairseq_rope.export.ctranslate2.spec import ACTIVATIONS
+from fairseq_rope.models._scaling import scaled_schedule, stack_scaling
 from fairseq_rope.models.translation import TransformerRopeModel
-from fairseq_rope.modules.positions.frequencies import inverse_frequencies
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 from fairseq_rope.modules.positions.xpos import XPos
 from fairseq_rope_data.errors import UserError
@@ -33,8 +34,8 @@ _WEIGHT = re.compile(
 )
 
 
-def check_supported(model: TransformerRopeModel) -> None:
-    """Check that CTranslate2 can compute a model exactly.
+def check_supported(model: TransformerRopeModel, *, quantization: str = "float32") -> None:
+    """Check that CTranslate2 can compute a model exactly, but for the rounding of `quantization`.
 
     Raises:
         UserError: an option or a weight that the runtime does not support; the text names it.
@@ -51,22 +52,31 @@ def check_supported(model: TransformerRopeModel) -> None:
         if isinstance(stack.position_method, XPos):
             raise _unsupported("position_method xpos", "its rotation does not stretch")
         if isinstance(stack.position_method, RotaryEmbedding):
-            _check_frequencies(stack.position_method, model.cfg.rope_base)
+            _check_rotation(model.cfg, stack.position_method, side, quantization)
     unknown = [name for name in model.state_dict() if not _WEIGHT.fullmatch(name)]
     if unknown:
         raise UserError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
 
 
-def _check_frequencies(rotary: Any, base: float) -> None:
-    """Check that the runtime can compute the frequencies, from a base in float32."""
-    with np.errstate(over="ignore"):
-        stored = np.float32(base)
-    if not 0 < stored < np.inf:
-        raise _unsupported(f"rope_base {base}", "it keeps the base in float32")
-    expected = inverse_frequencies(rotary.rotary_dim, base=base)
+def _check_rotation(cfg: Any, rotary: RotaryEmbedding, side: str, quantization: str) -> None:
+    """Check that the runtime can compute the frequencies of a stack, from numbers in float32."""
+    scaling = stack_scaling(cfg, side=side)
+    expected = scaled_schedule(scaling, base=cfg.rope_base, rotary_dim=rotary.rotary_dim)(rotary.rotary_dim)
     if not torch.equal(rotary.theta, expected.theta) or rotary.magnitude != expected.magnitude:
         raise UserError(
-            "the model cannot be exported to CTranslate2: its frequencies are not those of --rope-base alone"
+            "the model cannot be exported to CTranslate2: its frequencies are not those of --rope-base and "
+            "--rope-scaling"
+        )
+    base, attributes, _ = runtime_rotation(cfg, rotary, side=side)
+    if not np.isfinite(base) or base == 0:
+        option = "rope_base" if scaling.name != "ntk" else "rope_scaling_factor"
+        raise _unsupported(f"{option} {getattr(cfg, option)}", "it keeps the base in float32")
+    if not all(np.isfinite(values).all() for values in attributes.values()):
+        raise _unsupported(f"rope_scaling_factor {cfg.rope_scaling_factor}", "it keeps the factor in float32")
+    if scaling.name == "yarn" and quantization not in ("float32", "int16", "int8", "int8_float32"):
+        raise UserError(
+            f"--rope-scaling yarn cannot be exported to CTranslate2 with --quantization {quantization}: "
+            "its frequencies would be rounded to 16 bits"
         )
 
 

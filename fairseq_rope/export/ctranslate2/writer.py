@@ -37,7 +37,7 @@ def write_model(
     Raises:
         UserError: see `check_supported`.
     """
-    check_supported(model)
+    check_supported(model, quantization=quantization)
     source, target = task.source_dictionary, task.target_dictionary
     spec = transformer_model_spec(model, layout=layout)
     spec.register_source_vocabulary(token_names(source))

@@ -65,5 +65,5 @@ def _figures(repetitions: list[Repetition], worker: Worker, gpu: str | None) -> 
     figures: Measured = {"peak": worker.peak(), **{name: values for name, values in lists.items() if any(values)}}
     limit = flops.peak(gpu, worker.spec.dtype) if gpu else None
     if limit and "flops" in figures:
-        figures["utilisation"] = [repetition.flops / repetition.seconds / limit for repetition in repetitions]
+        figures["utilization"] = [repetition.flops / repetition.seconds / limit for repetition in repetitions]
     return figures

@@ -1,4 +1,4 @@
-"""Binarised corpora: a synthetic one, and the part of a test set that is translated."""
+"""Binarized corpora: a synthetic one, and the part of a test set that is translated."""
 
 import shutil
 from collections.abc import Iterable

@@ -7,7 +7,8 @@ from pathlib import Path
 from benchmarks.model import build
 from benchmarks.model.generate import BATCHES
 from benchmarks.model.tricks import KIND, TRICKS
-from benchmarks.options import count, parser
+from benchmarks.options import count
+from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError
 
 KINDS = ("train", "generate", "length", "rotation")  # measured where none is named
@@ -30,7 +31,7 @@ def read(description: str | None) -> argparse.Namespace:
 
 
 def _parser(description: str | None) -> argparse.ArgumentParser:
-    options = parser(description)
+    options = cli.parser(description, "benchmark.py")
     add = options.add_argument
     add("kinds", nargs="*", metavar="KIND", help=f"what to measure: {', '.join([*KINDS, KIND])} (all but {KIND})")
     add("--sizes", nargs="+", choices=build.SIZES, default=list(build.SIZES), help="sizes of the models (all)")

@@ -22,7 +22,7 @@ def compared(row: Row, baseline: dict[str, Measured], rope: Measured) -> Row:
         rope: the same of the rotary one.
 
     Returns: `row` with both models, and where both could be measured `speed` (rope's tokens a second to the
-        baseline's, above 1 in favor of rope) and `memory` (its peak to the baseline's, below 1 in favour of rope).
+        baseline's, above 1 in favor of rope) and `memory` (its peak to the baseline's, below 1 in favor of rope).
 
     Raises:
         UserError: options made them train on other tokens, or translate into others where lengths are forced.
@@ -111,8 +111,8 @@ def _memory(row: Row) -> str:
     return f"{peaks} = {row['memory']:.2f}x" if "memory" in row else peaks
 
 
-def _utilisation(row: Row) -> str:
-    shares = [measured.get("utilisation") for measured in row["models"].values()]
+def _utilization(row: Row) -> str:
+    shares = [measured.get("utilization") for measured in row["models"].values()]
     cells = [f"{100 * statistics.median(share):.0f} %" if share else "-" for share in shares]
     return " / ".join(cells) if any(shares) else "-"
 
@@ -127,7 +127,7 @@ COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
         "rope, tokens/s": _median("rope", "tokens_per_second"),
         "speed": _speed,
         **_MEMORY,
-        "utilisation, stock / rope": _utilisation,
+        "utilization, stock / rope": _utilization,
     },
     "generate": {
         **_SETTING,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
 
 MODELS = ("stock", "rope")  # fairseq's `transformer`, and ours
-TRAINED = "trained"  # in the place of a size, or of the lengths of translations, where checkpoints decide it
+TRAINED = "trained"  # as size, and as length of translations: those of the checkpoints that the user gives
 
 
 @dataclass(frozen=True)
