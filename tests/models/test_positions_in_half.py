@@ -12,7 +12,7 @@ from tests.support.near import HALF, ROTATED, near
 from tests.support.small import EOS, WORDS, small
 
 CASTS = {"float16": nn.Module.half, "bfloat16": nn.Module.bfloat16}
-LENGTH = 1500
+LENGTH = 1100
 casts = pytest.mark.parametrize("cast", CASTS.values(), ids=CASTS)
 
 
