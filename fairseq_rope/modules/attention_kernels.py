@@ -38,7 +38,7 @@ class AttentionKernel(Protocol):
         dropout: FairseqDropout,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend.
+        """Return what the queries get from the keys and values, those of `state` too.
 
         Args:
             projected: queries, keys and values without positions, (T, B, 3, H, D), which may be overwritten.
@@ -73,7 +73,7 @@ class SoftmaxKernel:
         dropout: FairseqDropout,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend; see `AttentionKernel`."""
+        """Return softmax attention's output and probabilities; see `AttentionKernel`."""
         offset = 0 if state is None else state.length
         q, k, v = rotate_qkv_(projected, method, offset=offset, positions=positions)
         if state is not None:

@@ -98,8 +98,9 @@ class Encoder(PositionedStack, TransformerEncoderBase):
     def reorder_encoder_out(self, encoder_out: EncoderOut, new_order: Tensor) -> EncoderOut:
         """Let the output follow the hypotheses.
 
-        After `set_beam_size` it keeps a row for each sentence, not for each hypothesis: the first order, which asks for
-        as many copies of each as the beam is wide, changes nothing, and later ones only where sentences leave.
+        In the place of fairseq's (0.12.2 and main), which copies it for each hypothesis. After `set_beam_size` it keeps
+        a row for each sentence: the first order, which asks for as many copies of each as the beam is wide, changes
+        nothing, and later ones only where sentences leave.
 
         Args:
             encoder_out: what `forward` or this function returned.

@@ -229,7 +229,7 @@ def test_guided_alignment_trains(trained: Trained, tmp_path: Path):
         (("--rope-base", "0"), "--rope-base must be above 0 and finite, but is 0.0"),
         (("--rope-layout", "spiral"), "--rope-layout must be one of interleaved, half, but is 'spiral'"),
         (("--dropout", "30"), "--dropout must be in [0, 1], but is 30.0"),
-        (("--encoder-learned-pos",), "--encoder-learned-pos cannot be used with transformer_rope"),
+        (("--encoder-learned-pos",), "--encoder-learned-pos cannot be used with --position-method rope"),
     ],
 )
 def test_a_wrong_option_ends_with_its_rule_and_value(trained: Trained, tmp_path: Path, options, message):
