@@ -27,7 +27,7 @@ JOBS=2
 # a part of a stage -> the stage, and the recipe's first command of the part
 PARTS = {
     "binarize": ("prepare", "binarize"),
-    "score": ("evaluate", "step *score_log *"),
+    "score": ("evaluate", "step *score_set *"),
     "results": ("evaluate", "python -m fairseq_rope.tools.results *"),
 }
 # the training after one that was killed while it copied its second checkpoint to checkpoint_last.pt
