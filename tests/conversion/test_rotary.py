@@ -12,6 +12,7 @@ from fairseq_rope.conversion.original import read_original
 from fairseq_rope.conversion.rotary import rotary_checkpoint, stock_checkpoint, write_checkpoint
 from fairseq_rope_data.errors import UserError
 from tests.support.models import SMALL, build_model, make_task
+from tests.support.near import LOGITS, near
 from tests.support.originals import data_folder, original_checkpoint, save_original
 
 LEARNED = dict(encoder_learned_pos=True, decoder_learned_pos=True)
@@ -122,6 +123,6 @@ def test_the_original_itself_is_written_as_any_fairseq_loads_it(kind: dict[str, 
     write_checkpoint(original, stock_checkpoint(original), tmp_path / "stock.pt")
     (model,), cfg, _ = load_model_ensemble_and_task([str(tmp_path / "stock.pt")], task=make_task())
     assert type(model).__name__ == "TransformerModel" and cfg.model.arch == "transformer"
-    # padding would take the fast path of 0.12.2
+    # a loaded model of 0.12.2 takes its fast path, which rounds otherwise and does not take padding
     batch = (torch.tensor([[7, 8, 2]]), torch.tensor([3]), torch.tensor([[2, 9]]))
-    assert torch.equal(model.eval()(*batch)[0], build_model("transformer", **SMALL, **kind)(*batch)[0])
+    near(model.eval()(*batch)[0], build_model("transformer", **SMALL, **kind)(*batch)[0], LOGITS["same weights"])

@@ -82,32 +82,39 @@ def alone(trained_on_windows: Trained, engine: tuple[str, ...]) -> Translator:
 
 
 @pytest.fixture(scope="module")
-def by_fairseq(trained_on_windows: Trained) -> list[str]:
-    """What fairseq-interactive gives for the first 60 lines in windows of three, in BPE."""
+def by_fairseq(trained_on_windows: Trained) -> dict[int, list[str]]:
+    """What fairseq-interactive gives for the first 60 lines in windows of two and of three, in BPE."""
     pieces = (trained_on_windows.data.parent / "bpe.en").read_text(encoding="utf-8").splitlines()[:60]
-    windows = "".join(f"{' <sep> '.join(pieces[i : i + 3])}\n" for i in range(0, 60, 3)).encode()
     options = trained_on_windows.options()
     options = [*options[:3], *options[options.index("-s") :], "--user-dir", str(ROOT / "fairseq_rope")]
-    done = call("fairseq_cli.interactive", *options, "--beam", "2", *LONG, "--buffer-size", "9", stdin=windows)
-    return [line.split("\t")[2] for line in done.stdout.decode().splitlines() if line.startswith("H-")]
+    outputs = {}
+    for size in (2, 3):
+        windows = "".join(f"{' <sep> '.join(pieces[i : i + size])}\n" for i in range(0, 60, size)).encode()
+        done = call("fairseq_cli.interactive", *options, "--beam", "2", *LONG, "--buffer-size", "9", stdin=windows)
+        outputs[size] = [line.split("\t")[2] for line in done.stdout.decode().splitlines() if line.startswith("H-")]
+    return outputs
 
 
 def test_windows_are_translated_together_and_split_and_lines_alone_where_their_number_is_wrong(
-    trained_on_windows: Trained, engine: tuple[str, ...], alone: Translator, by_fairseq: list[str]
+    trained_on_windows: Trained, engine: tuple[str, ...], alone: Translator, by_fairseq: dict[int, list[str]]
 ) -> None:
-    translator, notes = load(trained_on_windows, *engine, "--window", "3")
     lines = trained_on_windows.lines[:60]
-    found, single = list(translator.translate(lines)), list(alone.translate(lines))
-    expected, wrong = [], 0
-    for i, text in enumerate(by_fairseq):
-        parts = [part.strip() for part in text.split("<sep>")]
-        right = len(parts) == 3 and all(parts)
-        wrong += not right
-        expected += detokenize(join_bpe(parts, "subword_nmt"), "de") if right else single[3 * i : 3 * i + 3]
-    assert found == expected
-    assert (translator.windows, translator.windows_alone) == (20, wrong)
+    single = list(alone.translate(lines))
+    windows = windows_alone = differing = 0
+    for size, texts in by_fairseq.items():
+        translator, notes = load(trained_on_windows, *engine, "--window", str(size))
+        found = list(translator.translate(lines))
+        expected, wrong = [], 0
+        for i, text in enumerate(texts):
+            parts = [part.strip() for part in text.split("<sep>")]
+            right = len(parts) == size and all(parts)
+            wrong += not right
+            expected += detokenize(join_bpe(parts, "subword_nmt"), "de") if right else single[size * i : size * (i + 1)]
+        assert found == expected and notes == []
+        assert (translator.windows, translator.windows_alone) == (60 // size, wrong)
+        windows, windows_alone, differing = windows + 60 // size, windows_alone + wrong, differing + (found != single)
     # both happen, and what is translated together is not always what lines alone give
-    assert 0 < wrong < 20 and found != single and notes == []
+    assert 0 < windows_alone < windows and differing
 
 
 def test_blank_and_nasty_lines_shift_nothing(
