@@ -16,7 +16,7 @@ from pathlib import Path
 from tests.faults.one_kill import Kill
 from tests.faults.recipe import Recipe
 from tests.faults.report import Report
-from tests.support import ROOT
+from tests.support.environment import real_corpora
 from tests.support.mirror import Ranges, make_archives, served
 
 FULL, QUICK = 50, 4
@@ -59,7 +59,7 @@ def run(work: Path, rng: random.Random, count: int, report: Report) -> None:
     mirror, undisturbed = work / "mirror", work / "undisturbed"
     mirror.mkdir(parents=True)
     undisturbed.mkdir()
-    make_archives(mirror, Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data")))
+    make_archives(mirror, real_corpora())
     first = rng.randrange(len(PLAN))
     plan = {n: (*PLAN[(first + n) % len(PLAN)], SIGNALS[(first + n) % 3]) for n in range(1, count + 1)}
     plan = {number: case for number, case in plan.items() if report.wanted(number)}

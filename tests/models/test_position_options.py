@@ -7,7 +7,7 @@ from fairseq_rope.models._positions import POSITION_METHODS
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 from fairseq_rope.modules.positions.xpos import XPos
 from tests.support.models import SMALL
-from tests.support.small import logits, sample, small, stock
+from tests.support.small import logits, sample, small
 
 WEIGHTS = {
     "t5": {f"{side}.position_weights.biases": (32, 3) for side in ("encoder", "decoder")},
@@ -96,7 +96,3 @@ def test_without_positions_the_encoder_is_a_bag_of_words_and_with_any_method_it_
         first, second = (model.encoder(x)["encoder_out"][0] for x in (source, source[:, order]))
         same = torch.allclose(first[order], second, atol=1e-5)
         assert same is (method == "none"), method
-
-
-def test_the_stock_model_still_has_no_option_of_ours():
-    assert not hasattr(stock().args, "position_method")

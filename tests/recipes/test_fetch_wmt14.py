@@ -2,7 +2,6 @@
 
 import gzip
 import http.server
-import os
 import shutil
 import subprocess
 import tarfile
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
-from tests.support.environment import environment
+from tests.support.environment import environment, real_corpora
 from tests.support.mirror import LANGS, Pairs, make_archives, served
 from tests.support.shell import LIGHT_PYTHON
 
@@ -23,7 +22,7 @@ EUROPARL = "training-parallel-europarl-v7.tgz"
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Pairs]]:
     folder = tmp_path_factory.mktemp("mirror")
-    return folder, make_archives(folder, Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data")))
+    return folder, make_archives(folder, real_corpora())
 
 
 def fetch(work: Path, *before: str, **settings: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.support import ROOT
+from tests.support.environment import real_corpora
 from tests.support.mirror import TEST, make_archives, served
 from tests.support.wmt14 import CONF, STAGES, command, run, settings
 
@@ -35,7 +35,7 @@ UNDER_WAY = {  # stage -> what is there only while it works
 @pytest.fixture(scope="module")
 def mirror(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mirror")
-    make_archives(folder, Path(os.environ.get("FAIRSEQ_ROPE_DATA", ROOT.parent / "shared" / "data")))
+    make_archives(folder, real_corpora())
     (folder / "conf.env").write_text(CONF)
     return folder
 

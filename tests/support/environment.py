@@ -1,8 +1,10 @@
-"""The environment that recipes are tested in."""
+"""The environment that recipes are tested in, and the real corpora beside it."""
 
 import os
 import sys
 from pathlib import Path
+
+from tests.support import ROOT
 
 
 def environment(work: Path, **settings: str) -> dict[str, str]:
@@ -13,3 +15,8 @@ def environment(work: Path, **settings: str) -> dict[str, str]:
     }
     threads = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     return {**kept, **threads, "PATH": path, "FAIRSEQ_ROPE_ENV": "none", "WORK": str(work), **settings}
+
+
+def real_corpora() -> Path:
+    """The folder of real corpora that FAIRSEQ_ROPE_DATA names, or shared/data beside the clone, whether it is there."""
+    return Path(os.environ.get("FAIRSEQ_ROPE_DATA") or ROOT.parent / "shared" / "data")
