@@ -82,6 +82,9 @@ def draw(rng: random.Random) -> dict[str, Any]:
         options["decoder_attention_heads"] = options["encoder_attention_heads"]
     if options["share"] == "none" and rng.random() < 0.3:
         options["decoder_output_dim"] = rng.randint(8, 40)
+    width, cutoff = options.get("decoder_output_dim", options["decoder_embed_dim"]), options["adaptive_softmax_cutoff"]
+    if cutoff and width < options["adaptive_softmax_factor"] ** len(cutoff):  # its last words would have no weights
+        options["adaptive_softmax_cutoff"] = None
     if (gated := rng.choice((None, None, "geglu", "swiglu"))) is not None:
         del options["activation_fn"]
         options["ffn"] = gated
