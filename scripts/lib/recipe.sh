@@ -3,6 +3,9 @@
 
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+# shellcheck source=scripts/lib/command.sh
+source "$ROOT/scripts/lib/command.sh"
+remember_command "$@" # those of the script that sources this file
 # shellcheck source=scripts/lib/options.sh
 source "$ROOT/scripts/lib/options.sh"
 # shellcheck source=scripts/lib/settings.sh
