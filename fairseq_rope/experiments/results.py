@@ -1,26 +1,21 @@
-"""The results of an experiment, as Markdown tables and as JSON."""
+"""The results of an experiment as text: Markdown tables, and what is to be known of them."""
 
-import dataclasses
-import json
-import math
 from collections.abc import Container, Sequence
 from pathlib import Path
-from typing import Any
 
 from fairseq_rope.experiments.differences import comparison_table, differences
 from fairseq_rope.experiments.markdown import table, transposed
-from fairseq_rope.experiments.seed_differences import difference_columns, differences_title, seed_differences
-from fairseq_rope.experiments.statistic import Rows, cell
+from fairseq_rope.experiments.remarks import run_folders, score_notes, score_signatures
+from fairseq_rope.experiments.seed_differences import difference_columns, differences_title
+from fairseq_rope.experiments.statistic import cell
 from fairseq_rope.experiments.work_folder import (
     Model,
     StatisticsOf,
     bucket_statistics,
     find_models,
     model_rows,
-    reports,
     run_statistics,
 )
-from fairseq_rope.scoring.checks import ORDER_NOTE
 from fairseq_rope_data.errors import UserError
 
 
@@ -35,7 +30,7 @@ def results_text(work: Path, names: Sequence[str] = ()) -> str:
         UserError: see `find_models`, `read_train_log`, `read_report` and `compare_files`.
     """
     models = find_models(work, names)
-    folders = _folders(models)
+    folders = run_folders(models)
     parts = [_with_remarks(statistics_table(models, run_statistics), folders)]
     if columns := difference_columns(models):
         parts.append(f"{differences_title(models)}\n\n{table(columns)}")
@@ -67,26 +62,11 @@ def chosen_results_text(work: Path, names: Sequence[str], statistics: Sequence[s
         if name not in known:
             raise UserError(f"--statistics {name}: no model in {work} has it, only {', '.join(known)}")
     scores = {name.partition(": ")[2] for name in statistics}
-    parts = [_with_remarks(table(transposed(columns, statistics)), _folders(models), scores)]
+    parts = [_with_remarks(table(transposed(columns, statistics)), run_folders(models), scores)]
     if differences_ := difference_columns(models):
         compared = [name for name in statistics if any(name in cells for cells in differences_.values())]
         parts.append(f"{differences_title(models)}\n\n{table(transposed(differences_, compared))}")
     return "\n\n".join(parts)
-
-
-def results_json(work: Path, names: Sequence[str] = ()) -> str:
-    """Return the results as a JSON object on one line; for arguments and errors see `results_text`."""
-    models = find_models(work, names)
-    folders = _folders(models)
-    fields: dict[str, Any] = {
-        "figures": {model.name: _values(model_rows(model, run_statistics)) for model in models},
-        "buckets": {model.name: _values(model_rows(model, bucket_statistics)) for model in models},
-        "signatures": _signatures(folders),
-        "notes": _notes(folders),
-        "seed_differences": [dataclasses.asdict(each) for each in seed_differences(models)],
-        "differences": [dataclasses.asdict(each) for each in differences(work, models)],
-    }
-    return json.dumps(fields, ensure_ascii=False)
 
 
 def statistics_table(models: Sequence[Model], statistics_of: StatisticsOf) -> str:
@@ -104,41 +84,8 @@ def _statistics_columns(models: Sequence[Model], statistics_of: StatisticsOf) ->
 
 def _with_remarks(text: str, folders: Sequence[Path], scores: Container[str] | None = None) -> str:
     """Return a table with the signatures of its scores, all where None, and the notes on them below."""
-    known = {name: signatures for name, signatures in _signatures(folders).items() if scores is None or name in scores}
-    lines = [f"{name}: {each}" for name, signatures in known.items() for each in signatures]
-    return "\n".join([text, *lines, *_notes(folders)])
-
-
-def _folders(models: Sequence[Model]) -> list[Path]:
-    return [folder for model in models for folder in model.runs.values()]
-
-
-def _signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
-    """Return name of a score -> signatures: one, unless runs were scored in different ways."""
-    signatures: dict[str, list[str]] = {}
-    for folder in folders:
-        for report in reports(folder).values():
-            for score in report["scores"]:
-                known = signatures.setdefault(score["name"], [])
-                if score["signature"] not in known:
-                    known.append(score["signature"])
-    return signatures
-
-
-def _notes(folders: Sequence[Path]) -> list[str]:
-    """Return what was wrong with hypotheses and scored nevertheless, a line each."""
-    return [
-        f"note on {name} of {folder.name}: {note}"
-        for folder in folders
-        for name, report in reports(folder).items()
-        for note in report.get("notes", [])
-        if note.startswith(("--allow", ORDER_NOTE))
-    ]
-
-
-def _values(rows: Rows) -> dict[str, dict[int, float | None]]:
-    """Return plain numbers; what is none, such as the time of an unfinished run, is null in JSON."""
-    return {
-        name: {seed: value if math.isfinite(value := each.values[0]) else None for seed, each in row.items()}
-        for name, row in rows.items()
+    known = {
+        name: signatures for name, signatures in score_signatures(folders).items() if scores is None or name in scores
     }
+    lines = [f"{name}: {each}" for name, signatures in known.items() for each in signatures]
+    return "\n".join([text, *lines, *score_notes(folders)])

@@ -2,9 +2,10 @@
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from fairseq_rope.experiments.wall_clock import WallClock
 from fairseq_rope_data.errors import UserError
 
 # not what was cut, such as `num_updates 12` of 1200 with the next line behind it
@@ -12,6 +13,8 @@ _END = r"(?: \||$)"
 _NUMBER = r"([0-9]{1,15})"
 _VALID = re.compile(rf"epoch {_NUMBER} \| valid on .*?\| loss (\S+) .*\| num_updates {_NUMBER}{_END}")
 _TRAIN = re.compile(rf"epoch [0-9]+ \| loss .*\| wall (\S+){_END}")
+_UPDATES = re.compile(rf"\| num_updates {_NUMBER} \|")
+_INNER = re.compile(rf"epoch [0-9]+: .*, num_updates={_NUMBER}, .*, wall=([0-9.]{{1,15}})$")
 _SPEED = re.compile(rf"\| wpb (\S+) \|.* \| num_updates {_NUMBER} \|.* \| train_wall (\S+) \|")
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]{1,20})\b")
 
@@ -32,15 +35,19 @@ class TrainLog:
     Args:
         validations: in the order of their updates.
         parameters: how many.
-        seconds: of all, validations and what was before a resume included.
+        seconds: of all, validations and what was before a resume included; not a number where the log has none.
         words_per_second: target tokens by the seconds of training steps, which fairseq rounds, epoch by epoch; of the
             epochs that one process began and ended. Not a number where the log has none.
+        clock: the time of each update.
+        is_finished: whether the training came to its end.
     """
 
     validations: list[Validation]
     parameters: int
     seconds: float
     words_per_second: float = math.nan
+    clock: WallClock = field(default_factory=WallClock)
+    is_finished: bool = False
 
     @property
     def best(self) -> Validation:
@@ -57,27 +64,35 @@ def read_train_log(path: Path) -> TrainLog:
     if not path.is_file():
         raise UserError(f"there is no training log {path}")
     validations: dict[int, Validation] = {}
-    parameters, seconds = 0, float("nan")
-    speed = _Speed()
+    parameters, is_finished = 0, False
+    speed, clock = _Speed(), WallClock()
     # paths in a log may be in any encoding
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1], start=1):
         line = line.removesuffix("\r")
         if match := _VALID.search(line):
             epoch, updates = int(match[1]), int(match[3])
             validations[updates] = Validation(epoch, updates, _float(match[2], f"{path}:{number}: loss"))
+            clock.end_part(updates)
         elif "| valid on " in line:
             raise UserError(f"{path}:{number}: a validation must have a loss and num_updates: damaged, or cut off?")
         elif match := _TRAIN.search(line):
-            seconds = _float(match[1], f"{path}:{number}: wall")
+            trained = _UPDATES.search(line)
+            clock.read(_float(match[1], f"{path}:{number}: wall"), int(trained[1]) if trained else None)
+            if trained:
+                clock.end_part(int(trained[1]))
             speed.end_epoch(line, f"{path}:{number}")
+        elif match := _INNER.search(line):
+            clock.read(_float(match[2], f"{path}:{number}: wall"), int(match[1]))
         elif match := _PARAMETERS.search(line):
-            parameters = int(match[1].replace(",", "") or 0)
+            parameters, is_finished = int(match[1].replace(",", "") or 0), False
             speed.begin_process()
+            clock.begin_process()
+        elif "done training in " in line:
+            is_finished = True
     if not validations:
         raise UserError(f"{path}: no validation is in this log")
-    return TrainLog(
-        [validations[updates] for updates in sorted(validations)], parameters, seconds, speed.words_per_second
-    )
+    ordered = [validations[updates] for updates in sorted(validations)]
+    return TrainLog(ordered, parameters, clock.seconds, speed.words_per_second, clock, is_finished)
 
 
 class _Speed:

@@ -20,7 +20,8 @@ Of a conversion (scripts/convert_to_rope.sh) the table has loss and BLEU by upda
 from pathlib import Path
 
 from fairseq_rope.experiments.conversion import conversion_text, is_conversion
-from fairseq_rope.experiments.results import chosen_results_text, results_json, results_text
+from fairseq_rope.experiments.data import results_json
+from fairseq_rope.experiments.results import chosen_results_text, results_text
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 

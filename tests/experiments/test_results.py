@@ -8,8 +8,9 @@ from types import ModuleType
 
 import pytest
 
+from fairseq_rope.experiments.data import results_json
 from fairseq_rope.experiments.differences import comparison_table
-from fairseq_rope.experiments.results import results_json, results_text, statistics_table
+from fairseq_rope.experiments.results import results_text, statistics_table
 from fairseq_rope.experiments.statistic import Statistic, cell
 from fairseq_rope.experiments.work_folder import find_models, run_statistics
 from fairseq_rope.scoring.comparison import compare_files
@@ -165,10 +166,16 @@ def test_everything_is_there_for_machines_by_seed(
     monkeypatch.setattr(sys, "argv", ["results", str(work), "--json"])
     results.main()
     report = json.loads(capsys.readouterr().out)
-    assert report["figures"]["rope"]["test: BLEU4"] == {"1": 41.234, "2": 40.0, "3": 40.0, "10": 39.0}
-    assert list(report["figures"]["rope"]["test: BLEU4"]) == ["1", "2", "3", "10"]
-    assert report["figures"]["sinusoidal"]["test: BLEU4"] == {"2": 40.0}
-    assert report["buckets"]["rope"]["test: 11-20 words, 7 sentences"] == {"2": 40.0, "3": 40.0}
+    assert report["models"]["rope"]["statistics"]["test: BLEU4"]["values"] == {
+        "1": 41.234,
+        "2": 40.0,
+        "3": 40.0,
+        "10": 39.0,
+    }
+    assert list(report["models"]["rope"]["statistics"]["test: BLEU4"]["values"]) == ["1", "2", "3", "10"]
+    assert report["models"]["sinusoidal"]["statistics"]["test: BLEU4"]["values"] == {"2": 40.0}
+    (bucket,) = report["models"]["rope"]["buckets"]["test"]
+    assert (bucket["words"], bucket["sentences"], bucket["values"]) == ("11-20", 7, {"2": 40.0, "3": 40.0})
     assert report["signatures"] == {"BLEU4": ["tok:as-is"]}
     assert [(each["test_set"], each["seed"]) for each in report["differences"]] == [("test.2016", 1), ("test.2016", 2)]
 
@@ -176,8 +183,15 @@ def test_everything_is_there_for_machines_by_seed(
 def test_what_is_no_number_is_null_for_machines(work: Path):
     log = work / "rope" / "train.log"
     log.write_text("\n".join(line for line in LOG.splitlines() if "wall" not in line) + "\n")
-    figures = json.loads(results_json(work), parse_constant=pytest.fail)["figures"]
-    assert figures["rope"]["training, minutes"] == {"1": None}
+    rope = json.loads(results_json(work), parse_constant=pytest.fail)["models"]["rope"]
+    assert rope["statistics"]["training, minutes"] == {
+        "values": {"1": None},
+        "mean": None,
+        "sd": None,
+        "compared": "not",
+        "decimals": 1,
+    }
+    assert rope["curves"]["1"]["seconds"] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +222,7 @@ def test_models_are_chosen_and_ordered_by_name_and_the_first_is_compared_with_ea
     write(work / "learned" / "hyp-test.2016.de", system(refs, errors=0.2, seed=9))
     run_tool(results, monkeypatch, work, "--json", "--models", "sinusoidal", "learned", "rope")
     report = json.loads(capsys.readouterr().out)
-    assert list(report["figures"]) == list(report["buckets"]) == ["sinusoidal", "learned", "rope"]
+    assert list(report["models"]) == ["sinusoidal", "learned", "rope"]
     pairs = [[each["system"] for each in row["comparisons"][0]["results"]] for row in report["differences"]]
     assert pairs == [["learned", "sinusoidal"], ["rope", "sinusoidal"], ["rope", "sinusoidal"]]  # the last of seed 2
     run_tool(results, monkeypatch, work, "--models", "sinusoidal", "rope")

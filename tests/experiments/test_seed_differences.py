@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fairseq_rope.experiments.results import results_json, results_text
+from fairseq_rope.experiments.data import results_json
+from fairseq_rope.experiments.results import results_text
 from fairseq_rope.experiments.seed_differences import seed_differences, t_interval
 from fairseq_rope.experiments.student_t import central_probability, central_quantile
 from fairseq_rope.experiments.work_folder import find_models

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fairseq_rope.experiments.train_log import Validation, read_train_log
+from fairseq_rope.experiments.wall_clock import WallClock
 from fairseq_rope_data.errors import UserError
 from tests.support.train_logs import LOG
 
@@ -92,3 +93,60 @@ def test_the_best_validation_is_one_with_a_number(tmp_path: Path):
         text = LOG.replace("loss 9.5", f"loss {losses[0]}").replace("loss 8.25", f"loss {losses[1]}")
         (tmp_path / "train.log").write_text(text)
         assert read_train_log(tmp_path / "train.log").best.loss == best
+
+
+def timed(updates: int, wall: int, *, inner: bool = False) -> str:
+    if inner:
+        return f"epoch 001:   {updates} / 124 loss=9, num_updates={updates}, lr=1, gnorm=1, train_wall=9, wall={wall}\n"
+    return f"epoch 001 | loss 9 | num_updates {updates} | lr 1 | train_wall 9 | wall {wall}\n"
+
+
+def valid(updates: int) -> str:
+    return f"epoch 001 | valid on 'valid' subset | loss 9 | num_updates {updates}\n"
+
+
+SIZE = LOG.splitlines(keepends=True)[0]
+
+
+def clock_of(path: Path, text: str) -> tuple[WallClock, float]:
+    path.write_text(text)
+    log = read_train_log(path)
+    return log.clock, log.seconds
+
+
+def test_the_time_of_an_update_is_interpolated_between_those_that_are_logged(tmp_path: Path):
+    text = SIZE + timed(100, 50, inner=True) * 2 + timed(200, 90, inner=True) + valid(200) + timed(200, 100)
+    clock, seconds = clock_of(tmp_path / "train.log", text)
+    times = {50: 25, 100: 50, 150: 70, 200: 90}  # before the validation, which takes ten seconds
+    assert {updates: clock.seconds_at(updates) for updates in times} == pytest.approx(times)
+    assert math.isnan(clock.seconds_at(201)) and seconds == 100
+
+
+def test_time_goes_on_where_a_training_was_resumed(tmp_path: Path):
+    first = SIZE + timed(100, 50, inner=True) + valid(120) + timed(120, 64) + timed(200, 104, inner=True)
+    # killed after 200 updates and more, begun again at 120: 80 updates and their 40 seconds were for nothing
+    second = SIZE + timed(200, 20, inner=True) + valid(240) + timed(240, 30)
+    clock, seconds = clock_of(tmp_path / "train.log", first + second)
+    times = {100: 50, 120: 64, 160: 74, 200: 84, 240: 94}
+    assert {updates: clock.seconds_at(updates) for updates in times} == pytest.approx(times)
+    assert seconds == 94
+    third = SIZE + timed(300, 70, inner=True)
+    clock, seconds = clock_of(tmp_path / "train.log", first + second + third)
+    assert (clock.seconds_at(240), clock.seconds_at(300), seconds) == (94, 164, 164)
+
+
+def test_a_training_that_begins_anew_has_no_time_of_the_one_before(tmp_path: Path):
+    text = SIZE + timed(100, 50, inner=True) + valid(120) + timed(120, 64)
+    clock, seconds = clock_of(tmp_path / "train.log", text + SIZE + timed(100, 30, inner=True) + valid(120))
+    assert (clock.seconds_at(100), seconds) == (30, 30) and math.isnan(clock.seconds_at(120))
+
+
+def test_a_log_says_whether_its_training_came_to_its_end(tmp_path: Path):
+    path = tmp_path / "train.log"
+    for text, is_finished in (
+        (LOG, False),
+        (done := f"{LOG}done training in 9.9 seconds\n", True),
+        (done + LOG, False),
+    ):
+        path.write_text(text)
+        assert read_train_log(path).is_finished == is_finished

@@ -1,0 +1,111 @@
+"""The results of an experiment as plain data, for programs: what `results --json` prints.
+
+Numbers are not rounded; null stands for what is not there or is no number. A run is found by the number of its seed, as
+text. Means are over the seeds that have a number; sd is the sample standard deviation, null of fewer than two.
+
+baseline            the first model, with which each other one is compared
+models              NAME -> a model, in the order of the table:
+    seeds           their numbers
+    statistics      NAME -> {values: SEED -> number, mean, sd, compared, decimals}; of a statistic of two numbers, such
+                    as the best loss and its epoch, the first; compared is not, difference or ratio
+    buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd}]
+    curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
+                    of the same length; seconds are those of training up to then, earlier processes included
+seed_differences    differences paired by seed, the noise of training: [{statistic, baseline, model, kind, seeds, mean,
+                    low, high}]: the ends of the 95% t interval
+differences         paired bootstraps by seed, the noise of the test set: see `scoring.bootstrap.Comparison`
+signatures          NAME of a score -> [signature], one unless runs were scored in different ways
+notes               [text]: what was wrong with hypotheses and scored nevertheless
+"""
+
+import dataclasses
+import json
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairseq_rope.experiments.differences import differences
+from fairseq_rope.experiments.remarks import run_folders, score_notes, score_signatures
+from fairseq_rope.experiments.seed_differences import seed_differences
+from fairseq_rope.experiments.statistic import Statistic
+from fairseq_rope.experiments.train_log import read_train_log
+from fairseq_rope.experiments.work_folder import Model, find_models, model_rows, reports, run_statistics
+
+
+def results_json(work: Path, names: Sequence[str] = ()) -> str:
+    """Return `results_data` as a JSON object on one line."""
+    return json.dumps(results_data(work, names), ensure_ascii=False, allow_nan=False)
+
+
+def results_data(work: Path, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the fields above; for arguments and errors see `results.results_text`."""
+    models = find_models(work, names)
+    folders = run_folders(models)
+    return {
+        "baseline": models[0].name,
+        "models": {model.name: _model(model) for model in models},
+        "seed_differences": [dataclasses.asdict(each) for each in seed_differences(models)],
+        "differences": [dataclasses.asdict(each) for each in differences(work, models)],
+        "signatures": score_signatures(folders),
+        "notes": score_notes(folders),
+    }
+
+
+def _model(model: Model) -> dict[str, Any]:
+    rows = model_rows(model, run_statistics)
+    return {
+        "seeds": [*model.runs],
+        "statistics": {name: _statistic(row) for name, row in rows.items()},
+        "buckets": _buckets(model),
+        "curves": {str(seed): _curve(folder) for seed, folder in model.runs.items()},
+    }
+
+
+def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
+    first = next(iter(row.values()))
+    # the last letter of a format is `f`, the number before it that of decimals
+    decimals = int(first.specs[0].rpartition(".")[2].removesuffix("f"))
+    values = {seed: each.values[0] for seed, each in row.items()}
+    return {**_over_seeds(values), "compared": first.compared, "decimals": decimals}
+
+
+def _buckets(model: Model) -> dict[str, list[dict[str, Any]]]:
+    values: dict[str, dict[tuple[str, int], dict[int, float]]] = {}
+    for seed, folder in model.runs.items():
+        for test_set, report in reports(folder).items():
+            for bucket in report.get("buckets", []):
+                key = bucket["words"], bucket["sentences"]
+                values.setdefault(test_set, {}).setdefault(key, {})[seed] = bucket["score"]["value"]
+    return {
+        test_set: [{"words": words, "sentences": count, **_over_seeds(row)} for (words, count), row in rows.items()]
+        for test_set, rows in values.items()
+    }
+
+
+def _curve(folder: Path) -> dict[str, Any]:
+    log = read_train_log(folder / "train.log")
+    return {
+        "folder": folder.name,
+        "finished": log.is_finished,
+        "updates": [each.updates for each in log.validations],
+        "epochs": [each.epoch for each in log.validations],
+        "losses": [number(each.loss) for each in log.validations],
+        "seconds": [number(log.clock.seconds_at(each.updates)) for each in log.validations],
+    }
+
+
+def _over_seeds(values: Mapping[int, float]) -> dict[str, Any]:
+    """Return the value of each seed, their mean and standard deviation."""
+    numbers = [value for value in values.values() if math.isfinite(value)]
+    return {
+        "values": {str(seed): number(value) for seed, value in values.items()},
+        "mean": statistics.fmean(numbers) if numbers else None,
+        "sd": statistics.stdev(numbers) if len(numbers) > 1 else None,
+    }
+
+
+def number(value: float) -> float | None:
+    """Return a number as it is, and None for what is none, such as the time of an unfinished run."""
+    return value if math.isfinite(value) else None
