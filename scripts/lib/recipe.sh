@@ -30,6 +30,8 @@ source "$ROOT/scripts/lib/binarize.sh"
 source "$ROOT/scripts/lib/training.sh"
 # shellcheck source=scripts/lib/evaluate_translation.sh
 source "$ROOT/scripts/lib/evaluate_translation.sh"
+# shellcheck source=scripts/lib/page.sh
+source "$ROOT/scripts/lib/page.sh"
 # shellcheck source=scripts/lib/parallel.sh
 source "$ROOT/scripts/lib/parallel.sh"
 # shellcheck source=scripts/lib/stages.sh

@@ -1,0 +1,135 @@
+"""Everything that the page of an experiment shows, from its work folders."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairseq_rope.experiments.data import results_data
+from fairseq_rope.experiments.work_folder import Model, find_models
+from fairseq_rope.page import tables, verdict
+from fairseq_rope.page.comparisons import comparisons
+from fairseq_rope.page.figures import curves_figure, length_figure
+from fairseq_rope.page.origin import check_same_data, raw_files, run_starts
+from fairseq_rope.page.settings import differing_settings, run_settings
+from fairseq_rope_data.errors import UserError
+
+
+def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the variables of page.html.j2.
+
+    Args:
+        works: work folders of recipes, of one experiment: with the same data, no model and seed twice.
+        names: see `find_models`.
+
+    Raises:
+        UserError: the folders differ in their data; and see `find_models` and what reads logs and reports.
+    """
+    data = {work: raw_files(work) for work in works}
+    check_same_data(data)
+    models = find_models(works[0], names)
+    results = results_data(works[0], names)
+    starts = {path.name: run_starts(path) for model in models for path in model.runs.values()}
+    settings = {model.name: {seed: run_settings(path) for seed, path in model.runs.items()} for model in models}
+    differing = differing_settings(settings)
+    contents = {
+        "title": ", ".join(work.resolve().name for work in works),
+        "question": verdict.question(results),
+        "verdicts": verdict.verdicts(results),
+        "models": [model.name for model in models],
+        "baseline": results["baseline"],
+        "missing": _missing(models, results),
+        "scores": tables.scores_table(results),
+        "runs": tables.runs_table(results),
+        "signatures": results["signatures"],
+        "notes": results["notes"],
+        "samples": comparisons(models),
+        "differing": [[name, *(row.get(model.name, "unknown") for model in models)] for name, row in differing.items()],
+        "no_difference": _no_difference(settings),
+        "data": _data_rows(next(iter(data.values()))),
+        **_origin(starts),
+        **_figures(results),
+        "bootstraps": [],
+        "bootstraps_note": "",
+        "reach": None,
+        "reach_note": "",
+        "numbers": {"results": results, "settings": settings, "starts": starts, "data": next(iter(data.values()))},
+    }
+    return {**contents, "sections": _sections(contents)}
+
+
+def _missing(models: Sequence[Model], results: Mapping[str, Any]) -> list[str]:
+    """Return what an experiment has not come to yet, a line each."""
+    missing = []
+    seeds = {seed for model in models for seed in model.runs}
+    for model in models:
+        found = results["models"][model.name]
+        for seed, folder in model.runs.items():
+            curve = found["curves"][str(seed)]
+            if not curve["finished"]:
+                updates, epoch = curve["updates"][-1], curve["epochs"][-1]
+                missing.append(f"{folder.name}: its training has not ended (epoch {epoch}, {updates:,} updates)")
+        for name in dict.fromkeys(name for other in results["models"].values() for name in other["statistics"]):
+            values = found["statistics"].get(name, {"values": {}})["values"]
+            lacking = [str(seed) for seed in model.runs if values.get(str(seed)) is None]
+            if lacking and ": " in name:
+                missing.append(f"{model.name}: no {name} of seed {', '.join(lacking)}")
+        if others := sorted(seeds - model.runs.keys()):
+            missing.append(f"{model.name}: no seed {', '.join(map(str, others))}, which another model has")
+    return missing
+
+
+def _no_difference(settings: Mapping[str, Mapping[int, Mapping[str, str]]]) -> str:
+    known = [name for name, runs in settings.items() if any(runs.values())]
+    if len(known) < 2:
+        return "Fewer than two models have a record of their settings."
+    return f"None in the records of {', '.join(known)}."
+
+
+def _data_rows(files: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    return [
+        [name, f"{facts.get('lines', 0):,}", f"{facts['bytes']:,}", str(facts["sha256"])]
+        for name, facts in files.items()
+    ]
+
+
+def _origin(starts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return commands, commits, versions and each start of the runs."""
+    every = [(run, number, each) for run, found in starts.items() for number, each in enumerate(found, 1)]
+    rows = [
+        [
+            f"{run}, {number}",
+            *(str(each.get(name) or "unknown") for name in ("date", "commit", "processor")),
+            str(each.get("threads") or "torch's own"),
+            ", ".join(each.get("gpus") or ()) or "none",
+        ]
+        for run, number, each in every
+    ]
+    versions = (f"{name} {version}" for _, _, each in every for name, version in (each.get("versions") or {}).items())
+    return {
+        "starts": rows,
+        "commands": [*dict.fromkeys(str(each["command"]) for _, _, each in every if each.get("command"))],
+        "commits": [*dict.fromkeys(str(each["commit"]) for _, _, each in every if each.get("commit"))],
+        "versions": [*dict.fromkeys(versions)],
+    }
+
+
+def _figures(results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures; None and a remark in their place where matplotlib is not installed."""
+    test_sets = dict.fromkeys(name for model in results["models"].values() for name in model["buckets"])
+    try:
+        curves = curves_figure(results["models"])
+        lengths = [length_figure(results["models"], test_set, "") for test_set in test_sets]
+    except UserError as error:
+        return {"curves": None, "lengths": [], "no_figures": str(error)}
+    return {"curves": curves, "lengths": [each for each in lengths if each is not None], "no_figures": ""}
+
+
+def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return id and name of each section that the page has."""
+    names = {
+        **{"missing": "Missing", "scores": "Scores", "bootstraps": "Test-set noise", "learning": "Learning"},
+        **{"lengths": "Length", "samples": "Sentences", "settings": "Settings", "runs": "Runs", "origin": "Repeat"},
+    }
+    always = ("scores", "learning", "settings", "runs", "origin")
+    ids = {"bootstraps": "test-noise", "lengths": "length"}
+    return [(ids.get(key, key), name) for key, name in names.items() if key in always or contents.get(key)]
