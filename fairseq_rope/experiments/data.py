@@ -8,26 +8,38 @@ models              NAME -> a model, in the order of the table:
     seeds           their numbers
     statistics      NAME -> {values: SEED -> number, mean, sd, compared, decimals}; of a statistic of two numbers, such
                     as the best loss and its epoch, the first; compared is not, difference or ratio
-    buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd}]
+    buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd,
+                    low, high}]: the ends of a 95% bootstrap interval of the mean, for the noise of the test set
     curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
                     of the same length; seconds are those of training up to then, earlier processes included
-seed_differences    differences paired by seed, the noise of training: [{statistic, baseline, model, kind, seeds, mean,
-                    low, high}]: the ends of the 95% t interval
-differences         paired bootstraps by seed, the noise of the test set: see `scoring.bootstrap.Comparison`
+seed_differences    the noise of training, by differences paired by seed: [{statistic, baseline, model, kind, seeds,
+                    values, mean, low, high}]: model less baseline, or their ratio, by seed, and the ends of the 95% t
+                    interval of the mean
+bootstraps          the noise of the test set, by paired bootstraps: [{test_set, baseline, model, seeds, metric,
+                    signature, mean, low, high, p_value, by_seed}]: model less baseline as the mean over seeds, the ends
+                    of its 95% interval over resampled test sets, the same for all, and p; by_seed: SEED -> for each of
+                    both {system, score, mean, interval, p_value}, see `scoring.bootstrap.Result`
+reach               what a model needs to reach the best validation loss of the other one, both ways: [{model, other,
+                    losses: SEED -> the other's best loss, reached: [SEED], updates, seconds}], the last two {values:
+                    SEED -> number, null where never, other: SEED -> what the other needed, mean, other_mean, ratio};
+                    these three over the seeds in `reached` alone
 signatures          NAME of a score -> [signature], one unless runs were scored in different ways
-notes               [text]: what was wrong with hypotheses and scored nevertheless
+notes               [text]: trainings that have not ended, text scored in spite of a breach, seeds without a pair
 """
 
 import dataclasses
 import json
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.experiments.differences import differences
-from fairseq_rope.experiments.remarks import run_folders, score_notes, score_signatures
+from fairseq_rope.experiments.bootstraps import ModelBootstrap, bootstraps
+from fairseq_rope.experiments.bucket_intervals import Buckets, bucket_intervals
+from fairseq_rope.experiments.pairs import pair_notes
+from fairseq_rope.experiments.reach import reaches
+from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
 from fairseq_rope.experiments.seed_differences import seed_differences
 from fairseq_rope.experiments.statistic import Statistic
 from fairseq_rope.experiments.train_log import read_train_log
@@ -45,20 +57,21 @@ def results_data(work: Path, names: Sequence[str] = ()) -> dict[str, Any]:
     folders = run_folders(models)
     return {
         "baseline": models[0].name,
-        "models": {model.name: _model(model) for model in models},
+        "models": {model.name: _model(work, model) for model in models},
         "seed_differences": [dataclasses.asdict(each) for each in seed_differences(models)],
-        "differences": [dataclasses.asdict(each) for each in differences(work, models)],
+        "bootstraps": [one for each in bootstraps(work, models) for one in _bootstraps(each)],
+        "reach": [dataclasses.asdict(each) for each in reaches(models)],
         "signatures": score_signatures(folders),
-        "notes": score_notes(folders),
+        "notes": run_notes(folders) + pair_notes(models),
     }
 
 
-def _model(model: Model) -> dict[str, Any]:
+def _model(work: Path, model: Model) -> dict[str, Any]:
     rows = model_rows(model, run_statistics)
     return {
         "seeds": [*model.runs],
         "statistics": {name: _statistic(row) for name, row in rows.items()},
-        "buckets": _buckets(model),
+        "buckets": _buckets(work, model),
         "curves": {str(seed): _curve(folder) for seed, folder in model.runs.items()},
     }
 
@@ -71,17 +84,43 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     return {**_over_seeds(values), "compared": first.compared, "decimals": decimals}
 
 
-def _buckets(model: Model) -> dict[str, list[dict[str, Any]]]:
+def _buckets(work: Path, model: Model) -> dict[str, list[dict[str, Any]]]:
     values: dict[str, dict[tuple[str, int], dict[int, float]]] = {}
     for seed, folder in model.runs.items():
         for test_set, report in reports(folder).items():
             for bucket in report.get("buckets", []):
                 key = bucket["words"], bucket["sentences"]
                 values.setdefault(test_set, {}).setdefault(key, {})[seed] = bucket["score"]["value"]
-    return {
-        test_set: [{"words": words, "sentences": count, **_over_seeds(row)} for (words, count), row in rows.items()]
-        for test_set, rows in values.items()
-    }
+    return {test_set: _bucket_rows(work, model, test_set, rows) for test_set, rows in values.items()}
+
+
+def _bucket_rows(work: Path, model: Model, test_set: str, buckets: Buckets) -> list[dict[str, Any]]:
+    intervals = bucket_intervals(work, model, test_set, buckets)
+    rows = []
+    for (words, sentences), values in buckets.items():
+        low, high = intervals.get((words, sentences), (None, None))
+        rows.append({"words": words, "sentences": sentences, **_over_seeds(values), "low": low, "high": high})
+    return rows
+
+
+def _bootstraps(found: ModelBootstrap) -> Iterator[dict[str, Any]]:
+    """Yield an object for each metric."""
+    for each in found.metrics:
+        (difference,) = each.differences
+        by_seed = zip(found.seeds, each.by_seed, strict=True)
+        yield {
+            "test_set": found.test_set,
+            "baseline": found.baseline,
+            "model": found.model,
+            "seeds": found.seeds,
+            "metric": each.metric,
+            "signature": each.signature,
+            "mean": difference.mean,
+            "low": difference.low,
+            "high": difference.high,
+            "p_value": difference.p_value,
+            "by_seed": {seed: [dataclasses.asdict(one) for one in comparison.results] for seed, comparison in by_seed},
+        }
 
 
 def _curve(folder: Path) -> dict[str, Any]:

@@ -1,8 +1,9 @@
-"""What is to be known of the scores in a work folder: their signatures, and what was wrong and scored nevertheless."""
+"""What is to be known of the numbers in a work folder: signatures, and notes on scores and trainings."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import Model, reports
 from fairseq_rope.scoring.checks import ORDER_NOTE
 
@@ -24,9 +25,15 @@ def score_signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
     return signatures
 
 
-def score_notes(folders: Sequence[Path]) -> list[str]:
-    """Return what was wrong with hypotheses and scored nevertheless, a line each."""
-    return [
+def run_notes(folders: Sequence[Path]) -> list[str]:
+    """Return a line for each training that has not ended, and for what was wrong with text and scored nevertheless."""
+    logs = {folder: read_train_log(folder / "train.log") for folder in folders}
+    unfinished = [
+        f"note on {folder.name}: its training has not ended: {log.validations[-1].updates:,} updates so far"
+        for folder, log in logs.items()
+        if not log.is_finished
+    ]
+    return unfinished + [
         f"note on {name} of {folder.name}: {note}"
         for folder in folders
         for name, report in reports(folder).items()

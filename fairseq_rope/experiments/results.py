@@ -3,9 +3,11 @@
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from fairseq_rope.experiments.differences import comparison_table, differences
+from fairseq_rope.experiments.bootstraps import bootstrap_text, bootstraps
 from fairseq_rope.experiments.markdown import table, transposed
-from fairseq_rope.experiments.remarks import run_folders, score_notes, score_signatures
+from fairseq_rope.experiments.pairs import ONE_SEED, has_one_seed, pair_notes
+from fairseq_rope.experiments.reach import TITLE, reach_table, reaches
+from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
 from fairseq_rope.experiments.seed_differences import difference_columns, differences_title
 from fairseq_rope.experiments.statistic import cell
 from fairseq_rope.experiments.work_folder import (
@@ -31,16 +33,12 @@ def results_text(work: Path, names: Sequence[str] = ()) -> str:
     """
     models = find_models(work, names)
     folders = run_folders(models)
-    parts = [_with_remarks(statistics_table(models, run_statistics), folders)]
-    if columns := difference_columns(models):
-        parts.append(f"{differences_title(models)}\n\n{table(columns)}")
+    parts = [_with_remarks(statistics_table(models, run_statistics), folders), *_training_noise(models)]
+    parts += [bootstrap_text(each) for each in bootstraps(work, models)]
+    if found := [*reaches(models)]:
+        parts.append(f"{TITLE}\n\n{reach_table(found)}")
     if any(bucket_statistics(folder) for folder in folders):
         parts.append(f"BLEU by words of the source:\n\n{statistics_table(models, bucket_statistics)}")
-    for each in differences(work, models):
-        title = (
-            f"Paired bootstrap on {each.test_set}, seed {each.seed}, the baseline first: score (mean ± 95% interval)"
-        )
-        parts.append(f"{title}\n\n{comparison_table(each.comparisons)}")
     return "\n\n".join(parts)
 
 
@@ -63,9 +61,7 @@ def chosen_results_text(work: Path, names: Sequence[str], statistics: Sequence[s
             raise UserError(f"--statistics {name}: no model in {work} has it, only {', '.join(known)}")
     scores = {name.partition(": ")[2] for name in statistics}
     parts = [_with_remarks(table(transposed(columns, statistics)), run_folders(models), scores)]
-    if differences_ := difference_columns(models):
-        compared = [name for name in statistics if any(name in cells for cells in differences_.values())]
-        parts.append(f"{differences_title(models)}\n\n{table(transposed(differences_, compared))}")
+    parts += _training_noise(models, statistics)
     return "\n\n".join(parts)
 
 
@@ -82,10 +78,23 @@ def _statistics_columns(models: Sequence[Model], statistics_of: StatisticsOf) ->
     return columns
 
 
+def _training_noise(models: Sequence[Model], statistics: Sequence[str] = ()) -> list[str]:
+    """Return the differences over seeds, of some statistics as rows of models, and which seeds make no pairs."""
+    parts = []
+    if columns := difference_columns(models):
+        compared = [name for name in statistics if any(name in cells for cells in columns.values())]
+        parts.append(
+            f"{differences_title(models)}\n\n{table(transposed(columns, compared) if statistics else columns)}"
+        )
+    if remarks := [ONE_SEED] * has_one_seed(models) + pair_notes(models):
+        parts.append("\n".join(remarks))
+    return parts
+
+
 def _with_remarks(text: str, folders: Sequence[Path], scores: Container[str] | None = None) -> str:
     """Return a table with the signatures of its scores, all where None, and the notes on them below."""
     known = {
         name: signatures for name, signatures in score_signatures(folders).items() if scores is None or name in scores
     }
     lines = [f"{name}: {each}" for name, signatures in known.items() for each in signatures]
-    return "\n".join([text, *lines, *score_notes(folders)])
+    return "\n".join([text, *lines, *run_notes(folders)])

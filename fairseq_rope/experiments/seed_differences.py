@@ -1,6 +1,6 @@
 """How models differ over seeds: means and t intervals of differences that are paired by seed.
 
-The interval holds the noise of training and not that of the test set, which a bootstrap measures (`differences`).
+The interval holds the noise of training and not that of the test set, which a bootstrap measures (`bootstraps`).
 """
 
 import math
@@ -25,6 +25,7 @@ class SeedDifference:
         model: the other one.
         kind: `difference`, model less baseline; or `ratio`, model by baseline, with the geometric mean.
         seeds: those that both have.
+        values: the difference or the ratio of each seed.
         mean: over the seeds.
         low: the lower end of the 95% t interval of the mean.
         high: its upper end.
@@ -35,6 +36,7 @@ class SeedDifference:
     model: str
     kind: Compared
     seeds: list[int]
+    values: dict[int, float]
     mean: float
     low: float
     high: float
@@ -85,8 +87,8 @@ def t_interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 def _difference(
     model: Mapping[int, Statistic], baseline: Mapping[int, Statistic]
-) -> tuple[Compared, list[int], float, float, float] | None:
-    """Return the last five fields of a `SeedDifference`; None where nothing is compared or seeds are fewer than two."""
+) -> tuple[Compared, list[int], dict[int, float], float, float, float] | None:
+    """Return the last six fields of a `SeedDifference`; None where nothing is compared or seeds are fewer than two."""
     kind = next(iter(baseline.values())).compared
     pairs = {seed: (model[seed].values[0], baseline[seed].values[0]) for seed in sorted(model.keys() & baseline.keys())}
     if kind == "ratio":
@@ -99,8 +101,9 @@ def _difference(
         return None
     mean, low, high = t_interval([*values.values()])
     if kind == "ratio":
+        values = {seed: math.exp(value) for seed, value in values.items()}
         mean, low, high = math.exp(mean), math.exp(low), math.exp(high)
-    return kind, [*values], mean, low, high
+    return kind, [*values], values, mean, low, high
 
 
 def _cell(difference: SeedDifference, spec: str, *, seeds: int) -> str:

@@ -1,15 +1,15 @@
-"""Paired bootstrap (Koehn, 2004) between translations of one test set, with sacreBLEU's own code."""
+"""Paired bootstrap (Koehn, 2004) between translations of one test set, by one or by several seeds of each system.
 
-import logging
-import os
-import re
-from collections.abc import Sequence
+It measures the noise of the test set: how far a difference of these trained models could come from the sentences that
+happen to be in it. The noise of training, how far it could come from the seeds, is another one.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sacrebleu.metrics.base import Metric
+import numpy as np
 from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.significance import PairedTest
+from sacrebleu.significance import estimate_ci
 
 from fairseq_rope.scoring.compound_split import (
     LANGUAGES,
@@ -20,10 +20,14 @@ from fairseq_rope.scoring.compound_split import (
     split_signature,
 )
 from fairseq_rope.scoring.metrics import bleu_metric
-from fairseq_rope_data.errors import UserError
-
-SAMPLES = 1000
-MAX_SAMPLES = 100_000  # all are drawn at once: more would fill the memory
+from fairseq_rope.scoring.resampling import (
+    SAMPLES,
+    Resampled,
+    ResampledScores,
+    interval,
+    p_value,
+    resampled_scores,
+)
 
 
 @dataclass(frozen=True)
@@ -55,21 +59,59 @@ class Comparison:
     signature: str
 
 
+@dataclass(frozen=True)
+class Difference:
+    """The difference of a system from the baseline, as the mean over seeds, and its spread over resampled test sets.
+
+    Each resampled test set is the same for both systems and all seeds.
+
+    Args:
+        system: its name.
+        mean: over the seeds, on the test set as it is.
+        low: the lower end of the 95% interval of that mean over the samples.
+        high: its upper end.
+        p_value: how likely a mean as large as this is between equal systems.
+    """
+
+    system: str
+    mean: float
+    low: float
+    high: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """One metric's paired bootstrap.
+
+    Args:
+        metric: its name.
+        signature: with the number of samples and the seed of the resampling.
+        scores: each system -> its score by seed, on the test set as it is; the baseline first.
+        differences: of each other system from the baseline, pooled over seeds.
+        by_seed: a comparison for each seed.
+    """
+
+    metric: str
+    signature: str
+    scores: dict[str, list[float]]
+    differences: list[Difference]
+    by_seed: list[Comparison]
+
+
 def paired_bootstrap(
-    systems: dict[str, list[str]],
-    refs: list[str],
+    systems: Mapping[str, Sequence[Sequence[str]]],
+    refs: Sequence[str],
     *,
     target_lang: str = "",
     lowercase: bool = False,
     samples: int = SAMPLES,
-) -> list[Comparison]:
+) -> list[Bootstrap]:
     """Compare systems with the first of them, the baseline, by BLEU, chrF2 and, for German, compound-split BLEU.
 
-    The seed is sacreBLEU's, in the environment: SACREBLEU_SEED, 12345 if not set.
-
     Args:
-        systems: name -> detokenized hypotheses; two or more.
-        refs: as many raw references.
+        systems: name -> detokenized hypotheses by seed; two or more systems of the same seeds.
+        refs: as many raw references as each text has lines.
         target_lang: chooses sacreBLEU's tokenizer, as in `sacre_bleu`.
         lowercase: compare lower-cased text.
         samples: how often the test set is drawn anew.
@@ -77,28 +119,50 @@ def paired_bootstrap(
     Raises:
         UserError: SACREBLEU_SEED is no seed, or a tokenizer isn't installed.
     """
-    seed = os.environ.get("SACREBLEU_SEED", "12345")
-    if not re.fullmatch("[0-9]{1,18}|[Nn]one", seed):
-        raise UserError(f"SACREBLEU_SEED in the environment must be a number or None, but is {seed!r}")
-    logging.getLogger("sacrebleu").setLevel(logging.WARNING)
-    metrics: list[Metric] = [bleu_metric(lowercase=lowercase, target_lang=target_lang), CHRF(lowercase=lowercase)]
-    comparisons = [_compare(metric, systems, refs, samples) for metric in metrics]
+    texts = [text for each_seed in systems.values() for text in each_seed]
+    metrics = [bleu_metric(lowercase=lowercase, target_lang=target_lang), CHRF(lowercase=lowercase)]
+    found = [_compared(systems, resampled_scores(metric, texts, refs, samples=samples)) for metric in metrics]
     if target_lang in LANGUAGES:
-        split = {name: split_compounds(moses_tokens(hyps, target_lang)) for name, hyps in systems.items()}
+        split = [split_compounds(moses_tokens(text, target_lang)) for text in texts]
         split_refs = split_compounds(moses_tokens(refs, target_lang))
-        compared = _compare(split_bleu(lowercase=lowercase), split, split_refs, samples)
-        comparisons.append(Comparison(NAME, compared.results, split_signature(compared.signature, target_lang)))
-    return comparisons
+        scores = resampled_scores(split_bleu(lowercase=lowercase), split, split_refs, samples=samples)
+        signature = split_signature(scores.signature, target_lang)
+        found.append(_compared(systems, ResampledScores(NAME, scores.texts, signature)))
+    return found
 
 
-def _compare(metric: Metric, systems: dict[str, list[str]], refs: Sequence[str], samples: int) -> Comparison:
-    # one metric a test: in a test of several, two kinds of BLEU would have one name
-    test = PairedTest(list(systems.items()), {"metric": metric}, [refs], test_type="bs", n_samples=samples)
-    signatures, scores = test()
-    ((name, signature),) = signatures.items()
-    results = [_result(system, each) for system, each in zip(systems, scores[name], strict=True)]
-    return Comparison(name, results, str(signature))
+def _compared(systems: Mapping[str, Sequence[Sequence[str]]], found: ResampledScores) -> Bootstrap:
+    """Return the bootstrap of one metric; the texts stand in the order of the systems, and of the seeds of each."""
+    texts = iter(found.texts)
+    scores = {name: [next(texts) for _ in each_seed] for name, each_seed in systems.items()}
+    baseline, *others = scores
+    seeds = len(scores[baseline])
+    return Bootstrap(
+        found.metric,
+        found.signature,
+        {name: [each.score for each in row] for name, row in scores.items()},
+        [_difference(name, scores[name], scores[baseline]) for name in others],
+        [
+            Comparison(found.metric, _results({name: row[i] for name, row in scores.items()}), found.signature)
+            for i in range(seeds)
+        ],
+    )
 
 
-def _result(system: str, result: Any) -> Result:
-    return Result(system, float(result.score), float(result.mean), float(result.ci), result.p_value)
+def _difference(system: str, own: Sequence[Resampled], baseline: Sequence[Resampled]) -> Difference:
+    pairs = list(zip(own, baseline, strict=True))
+    mean = float(np.mean([each.score - other.score for each, other in pairs]))
+    samples = np.mean([each.samples - other.samples for each, other in pairs], axis=0)
+    return Difference(system, mean, *interval(samples), p_value(mean, samples))
+
+
+def _results(scores: Mapping[str, Resampled]) -> list[Result]:
+    (baseline, first), *others = scores.items()
+    return [_result(baseline, first, None)] + [
+        _result(name, each, p_value(each.score - first.score, each.samples - first.samples)) for name, each in others
+    ]
+
+
+def _result(system: str, found: Resampled, p: float | None) -> Result:
+    mean, half = estimate_ci(found.samples)
+    return Result(system, found.score, float(mean), float(half), p)

@@ -28,10 +28,21 @@ def length_buckets(lengths: Sequence[int], hyps: Sequence[str], refs: Sequence[s
         metric: what scores them.
     """
     buckets = []
+    for words, inside in bucket_lines(lengths).items():
+        score = metric([hyps[i] for i in inside], [refs[i] for i in inside])
+        buckets.append(Bucket(words, len(inside), score))
+    return buckets
+
+
+def bucket_lines(lengths: Sequence[int]) -> dict[str, list[int]]:
+    """Return the name of each bucket that has sentences -> which those are, counted from 0; short ones first.
+
+    Args:
+        lengths: words of each source sentence; a sentence without words counts as a short one.
+    """
+    found = {}
     for first, last in zip((0, *(edge + 1 for edge in EDGES)), (*EDGES, None), strict=True):
         inside = [i for i, words in enumerate(lengths) if first <= words and (last is None or words <= last)]
         if inside:
-            name = f"{first}+" if last is None else f"{max(first, 1)}-{last}"
-            score = metric([hyps[i] for i in inside], [refs[i] for i in inside])
-            buckets.append(Bucket(name, len(inside), score))
-    return buckets
+            found[f"{first}+" if last is None else f"{max(first, 1)}-{last}"] = inside
+    return found

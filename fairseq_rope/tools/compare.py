@@ -13,12 +13,12 @@ import json
 import os
 from pathlib import Path
 
-from fairseq_rope.experiments.differences import comparison_table
-from fairseq_rope.scoring.bootstrap import MAX_SAMPLES, SAMPLES
+from fairseq_rope.experiments.bootstraps import comparison_table
 from fairseq_rope.scoring.checks import ALLOWED, allowed
 from fairseq_rope.scoring.comparison import compare_files
 from fairseq_rope.scoring.detokenize import check_language
 from fairseq_rope.scoring.evaluation import ScoreSettings
+from fairseq_rope.scoring.resampling import MAX_SAMPLES, SAMPLES
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 

@@ -8,8 +8,9 @@ from types import ModuleType
 
 import pytest
 
+from fairseq_rope.experiments.bootstraps import comparison_table
 from fairseq_rope.experiments.data import results_json
-from fairseq_rope.experiments.differences import comparison_table
+from fairseq_rope.experiments.reach import TITLE
 from fairseq_rope.experiments.results import results_text, statistics_table
 from fairseq_rope.experiments.statistic import Statistic, cell
 from fairseq_rope.experiments.work_folder import find_models, run_statistics
@@ -19,6 +20,8 @@ from fairseq_rope.tools import plot, results
 from fairseq_rope_data.errors import UserError
 from tests.support.corpora import sentences, system, write
 from tests.support.train_logs import LOG
+
+NAMES = ("rope", "sinusoidal")
 
 
 def add_run(work: Path, name: str, *, bleu4: float | None = None, loss: str = "8.25", buckets: bool = False) -> Path:
@@ -59,8 +62,11 @@ def test_the_table_has_a_column_a_model_in_the_order_of_their_names(work: Path):
     assert len({len(line) for line in lines}) == 1
 
 
-def test_without_seeds_source_or_hypotheses_there_are_the_table_and_the_signatures_only(work: Path):
-    assert results_text(work) == f"{statistics_table(find_models(work), run_statistics)}\nBLEU4: tok:as-is"
+def test_of_one_seed_without_source_or_hypotheses_there_are_the_table_the_signatures_and_what_is_needed(work: Path):
+    table, seeds, reach, rows = results_text(work).split("\n\n")
+    assert table == f"{statistics_table(find_models(work), run_statistics)}\nBLEU4: tok:as-is"
+    assert seeds == "One seed: nothing can be concluded about the noise of training." and reach == TITLE
+    assert len(rows.splitlines()) == 4
 
 
 def test_seeds_of_a_model_share_a_column_with_mean_and_deviation(work: Path):
@@ -106,7 +112,7 @@ def test_scores_made_in_different_ways_have_all_their_signatures(work: Path):
     folder = add_run(work, "rope-seed2", bleu4=41.0)
     path = folder / "score-test.json"
     path.write_text(path.read_text().replace("tok:as-is", "tok:other"))
-    assert results_text(work).splitlines()[-2:] == ["BLEU4: tok:as-is", "BLEU4: tok:other"]
+    assert results_text(work).split("\n\n")[0].splitlines()[-2:] == ["BLEU4: tok:as-is", "BLEU4: tok:other"]
 
 
 def test_what_was_scored_in_spite_of_a_breach_is_told(work: Path):
@@ -114,7 +120,7 @@ def test_what_was_scored_in_spite_of_a_breach_is_told(work: Path):
     notes = ["no detokenized BLEU", "--allow empty: 9 of 50 lines", order]
     (work / "rope" / "score-test.json").write_text(json.dumps({"scores": [], "notes": notes}))
     lines = [f"note on test of rope: {note}" for note in notes[1:]]
-    assert results_text(work).splitlines()[-2:] == lines
+    assert results_text(work).split("\n\n")[0].splitlines()[-2:] == lines
     assert json.loads(results_json(work))["notes"] == lines
 
 
@@ -127,7 +133,7 @@ def add_hypotheses(work: Path) -> list[str]:
     return refs
 
 
-def test_models_of_the_same_seed_are_compared_with_the_baseline_first(work: Path):
+def test_seeds_that_were_scored_in_different_ways_are_compared_each_by_itself(work: Path):
     for name in ("rope-seed2", "sinusoidal-seed2", "rope-seed3"):
         add_run(work, name)
     assert "Paired" not in results_text(work)
@@ -135,14 +141,14 @@ def test_models_of_the_same_seed_are_compared_with_the_baseline_first(work: Path
     for name in ("rope", "rope-seed2"):
         report = {"scores": [], "settings": {"lowercase": name == "rope"}}
         (work / name / "score-test.2016.json").write_text(json.dumps(report))
-    _, *parts = results_text(work).split("\n\nPaired bootstrap on test.2016, seed ")
-    assert len(parts) == 2  # the third seed has one model only
-    for seed, folders in enumerate((("sinusoidal", "rope"), ("sinusoidal-seed2", "rope-seed2")), start=1):
-        names = ("sinusoidal", "rope")
-        files = {name: work / folder / "hyp-test.2016.de" for name, folder in zip(names, folders, strict=True)}
+    parts = results_text(work).split("\n\n")
+    assert sum(part.startswith("Paired") for part in parts) == 2  # the third seed has one model only
+    for seed, folders in enumerate((("rope", "sinusoidal"), ("rope-seed2", "sinusoidal-seed2")), start=1):
+        files = {name: work / folder / "hyp-test.2016.de" for name, folder in zip(NAMES, folders, strict=True)}
         settings = ScoreSettings("de", detokenized=True, lowercase=seed == 1)
         expected = comparison_table(compare_files(files, work / "raw" / "test.2016.de", settings))
-        assert parts[seed - 1] == f"{seed}, the baseline first: score (mean ± 95% interval)\n\n{expected}"
+        title = f"Paired bootstrap on test.2016, seed {seed}, the baseline first: score (mean ± 95% interval)"
+        assert parts[parts.index(title) + 1] == expected
         assert ("case:lc" in expected) == (seed == 1) and "compound-split BLEU: " in expected
     (work / "raw" / "test.2016.de").unlink()
     assert "Paired" not in results_text(work)
@@ -153,7 +159,7 @@ def test_what_was_allowed_when_it_was_scored_is_compared(work: Path):
         add_run(work, name)
     refs = add_hypotheses(work)
     write(work / "rope" / "hyp-test.2016.de", ["", *refs[1:]])
-    assert "seed 1, the baseline first" in results_text(work)
+    assert "pooled over the seeds 1, 2" in results_text(work)
 
 
 def test_everything_is_there_for_machines_by_seed(
@@ -177,7 +183,9 @@ def test_everything_is_there_for_machines_by_seed(
     (bucket,) = report["models"]["rope"]["buckets"]["test"]
     assert (bucket["words"], bucket["sentences"], bucket["values"]) == ("11-20", 7, {"2": 40.0, "3": 40.0})
     assert report["signatures"] == {"BLEU4": ["tok:as-is"]}
-    assert [(each["test_set"], each["seed"]) for each in report["differences"]] == [("test.2016", 1), ("test.2016", 2)]
+    assert [(each["metric"], each["test_set"], each["seeds"]) for each in report["bootstraps"]] == [
+        (metric, "test.2016", [1, 2]) for metric in ("BLEU", "chrF2", "compound-split BLEU")
+    ]
 
 
 def test_what_is_no_number_is_null_for_machines(work: Path):
@@ -223,8 +231,8 @@ def test_models_are_chosen_and_ordered_by_name_and_the_first_is_compared_with_ea
     run_tool(results, monkeypatch, work, "--json", "--models", "sinusoidal", "learned", "rope")
     report = json.loads(capsys.readouterr().out)
     assert list(report["models"]) == ["sinusoidal", "learned", "rope"]
-    pairs = [[each["system"] for each in row["comparisons"][0]["results"]] for row in report["differences"]]
-    assert pairs == [["learned", "sinusoidal"], ["rope", "sinusoidal"], ["rope", "sinusoidal"]]  # the last of seed 2
+    pairs = [(each["baseline"], each["model"], each["seeds"]) for each in report["bootstraps"][::3]]
+    assert pairs == [("sinusoidal", "learned", [1]), ("sinusoidal", "rope", [1, 2])]
     run_tool(results, monkeypatch, work, "--models", "sinusoidal", "rope")
     text = capsys.readouterr().out
     assert cells(text.splitlines()[0]) == ["", "sinusoidal (2 seeds)", "rope (3 seeds)"] and "learned" not in text

@@ -137,7 +137,9 @@ def test_chosen_statistics_give_a_row_to_each_model(
         ["alibi (3 seeds)", "1,860 ± 745", "2,568,192", f"60.17 ± {statistics.stdev([41, 40.5, 99]):.2f}"],
     ]
     assert first.splitlines()[-1] == "BLEU4: tok:as-is"
-    head, _, row = second.splitlines()
+    rows, note = second.split("\n\n")
+    assert note == "note: rope has seeds 1, 2, 3, alibi has seeds 1, 2, 4: compared by seeds 1, 2"
+    head, _, row = rows.splitlines()
     assert cells(head) == ["", "training, words/s", "test: BLEU4"] and cells(row)[0] == "alibi (2 seeds)"
 
 

@@ -7,4 +7,5 @@ epoch 002 | valid on 'valid' subset | loss 8.5 | nll_loss 7.9 | ppl 77 | bsz 168
 epoch 002 | loss 9.2 | nll_loss 8.9 | num_updates 248 | train_wall 60 | wall 122
 epoch 002 | valid on 'valid' subset | loss 8.25 | nll_loss 7.9 | ppl 77 | bsz 168 | num_updates 248 | best_loss 8.25
 epoch 002 | loss 9.2 | nll_loss 8.9 | num_updates 248 | train_wall 60 | wall 150
+done training in 149.5 seconds
 """

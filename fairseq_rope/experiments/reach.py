@@ -1,0 +1,123 @@
+"""What a model needs to reach the best validation loss of another one: updates and time, by seed.
+
+A loss is reached at the first validation that is at most as high, so no finer than validations are apart.
+"""
+
+import math
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fairseq_rope.experiments.markdown import table
+from fairseq_rope.experiments.pairs import shared_seeds
+from fairseq_rope.experiments.train_log import TrainLog, Validation, read_train_log
+from fairseq_rope.experiments.work_folder import Model
+
+TITLE = (
+    "What a model needs to reach the best validation loss of the other one, of what that one needed; "
+    "mean over seeds, × is the ratio"
+)
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Updates or seconds that a model needs, and those of the other one.
+
+    Args:
+        values: by seed; None where the loss is never reached, or the log has no time.
+        other: what the other model needed for it, by seed.
+        mean: of `values` over the seeds that have one; None where none has.
+        other_mean: of `other` over the same seeds.
+        ratio: the geometric mean of the ratios by seed.
+    """
+
+    values: dict[int, float | None]
+    other: dict[int, float | None]
+    mean: float | None
+    other_mean: float | None
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What a model needs to reach the best validation loss of another one.
+
+    Args:
+        model: its name.
+        other: that of the other one.
+        losses: the other one's best loss, by seed.
+        reached: the seeds in which it is reached.
+        updates: needed.
+        seconds: needed, of training and validations.
+    """
+
+    model: str
+    other: str
+    losses: dict[int, float]
+    reached: list[int]
+    updates: Effort
+    seconds: Effort
+
+
+def reaches(models: Sequence[Model]) -> Iterator[Reach]:
+    """Compare the first model with each other one, both ways, in the seeds that both have."""
+    baseline = models[0]
+    for model in models[1:]:
+        for own, other in ((baseline, model), (model, baseline)):
+            if found := _reach(own, other):
+                yield found
+
+
+def reach_table(found: Sequence[Reach]) -> str:
+    """Lay out the means: a row for each pair of models."""
+    columns: dict[str, dict[str, str]] = {"valid loss": {}, "updates": {}, "minutes": {}}
+    for each in found:
+        row = f"{each.model} to reach {each.other}"
+        never = len(each.losses) - len(each.reached)
+        rest = f", never in {never} of {len(each.losses)} seeds" if never else ""
+        columns["valid loss"][row] = f"{statistics.fmean(each.losses.values()):.3f}"
+        columns["updates"][row] = f"{_cell(each.updates, ',.0f')}{rest}" if each.reached else "never"
+        columns["minutes"][row] = f"{_cell(each.seconds, '.1f', unit=60)}{rest}" if each.reached else "never"
+    return table(columns)
+
+
+def _reach(model: Model, other: Model) -> Reach | None:
+    """Return what `model` needs; None where no seed has numbers of both."""
+    losses, points = {}, {}
+    for seed in shared_seeds(model, other):
+        own, its = (read_train_log(each.runs[seed] / "train.log") for each in (model, other))
+        if math.isfinite(its.best.loss):
+            losses[seed] = its.best.loss
+            first = next((each for each in own.validations if each.loss <= its.best.loss), None)
+            points[seed] = (own, first), (its, its.best)
+    if not losses:
+        return None
+    updates, seconds = (
+        {seed: (of(*own), of(*its)) for seed, (own, its) in points.items()} for of in (_updates, _seconds)
+    )
+    reached = [seed for seed, (own, _) in updates.items() if own is not None]
+    return Reach(model.name, other.name, losses, reached, _effort(updates), _effort(seconds))
+
+
+def _updates(_: TrainLog, point: Validation | None) -> float | None:
+    return None if point is None else point.updates
+
+
+def _seconds(log: TrainLog, point: Validation | None) -> float | None:
+    seconds = math.nan if point is None else log.clock.seconds_at(point.updates)
+    return seconds if math.isfinite(seconds) else None
+
+
+def _effort(pairs: Mapping[int, tuple[float | None, float | None]]) -> Effort:
+    both = [(own, its) for own, its in pairs.values() if own and its]
+    values, other = ({seed: pair[i] for seed, pair in pairs.items()} for i in (0, 1))
+    if not both:
+        return Effort(values, other, None, None, None)
+    mean, other_mean = (statistics.fmean(column) for column in zip(*both, strict=True))
+    return Effort(values, other, mean, other_mean, statistics.geometric_mean(own / its for own, its in both))
+
+
+def _cell(effort: Effort, spec: str, *, unit: int = 1) -> str:
+    if effort.mean is None or effort.other_mean is None:
+        return ""
+    return f"{effort.mean / unit:{spec}} of {effort.other_mean / unit:{spec}} (× {effort.ratio:.2f})"
