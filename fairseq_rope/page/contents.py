@@ -37,44 +37,34 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
         "verdicts": verdict.verdicts(results),
         "models": [model.name for model in models],
         "baseline": results["baseline"],
-        "missing": _missing(models, results),
+        "missing": [*results["notes"], *_missing(models, results)],
         "scores": tables.scores_table(results),
         "runs": tables.runs_table(results),
         "signatures": results["signatures"],
-        "notes": results["notes"],
         "samples": comparisons(models),
         "differing": [[name, *(row.get(model.name, "unknown") for model in models)] for name, row in differing.items()],
         "no_difference": _no_difference(settings),
         "data": _data_rows(next(iter(data.values()))),
         **_origin(starts),
         **_figures(results),
-        "bootstraps": [],
-        "bootstraps_note": "",
-        "reach": None,
-        "reach_note": "",
+        "bootstraps": tables.bootstraps_table(results),
+        "reach": tables.reach_table(results),
         "numbers": {"results": results, "settings": settings, "starts": starts, "data": next(iter(data.values()))},
     }
     return {**contents, "sections": _sections(contents)}
 
 
 def _missing(models: Sequence[Model], results: Mapping[str, Any]) -> list[str]:
-    """Return what an experiment has not come to yet, a line each."""
+    """Return which scores models lack that others have, a line each."""
     missing = []
-    seeds = {seed for model in models for seed in model.runs}
+    names = dict.fromkeys(name for other in results["models"].values() for name in other["statistics"])
     for model in models:
-        found = results["models"][model.name]
-        for seed, folder in model.runs.items():
-            curve = found["curves"][str(seed)]
-            if not curve["finished"]:
-                updates, epoch = curve["updates"][-1], curve["epochs"][-1]
-                missing.append(f"{folder.name}: its training has not ended (epoch {epoch}, {updates:,} updates)")
-        for name in dict.fromkeys(name for other in results["models"].values() for name in other["statistics"]):
-            values = found["statistics"].get(name, {"values": {}})["values"]
+        found = results["models"][model.name]["statistics"]
+        for name in names:
+            values = found.get(name, {"values": {}})["values"]
             lacking = [str(seed) for seed in model.runs if values.get(str(seed)) is None]
             if lacking and ": " in name:
                 missing.append(f"{model.name}: no {name} of seed {', '.join(lacking)}")
-        if others := sorted(seeds - model.runs.keys()):
-            missing.append(f"{model.name}: no seed {', '.join(map(str, others))}, which another model has")
     return missing
 
 
@@ -118,7 +108,7 @@ def _figures(results: Mapping[str, Any]) -> dict[str, Any]:
     test_sets = dict.fromkeys(name for model in results["models"].values() for name in model["buckets"])
     try:
         curves = curves_figure(results["models"])
-        lengths = [length_figure(results["models"], test_set, "") for test_set in test_sets]
+        lengths = [length_figure(results["models"], test_set) for test_set in test_sets]
     except UserError as error:
         return {"curves": None, "lengths": [], "no_figures": str(error)}
     return {"curves": curves, "lengths": [each for each in lengths if each is not None], "no_figures": ""}
@@ -127,7 +117,7 @@ def _figures(results: Mapping[str, Any]) -> dict[str, Any]:
 def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return id and name of each section that the page has."""
     names = {
-        **{"missing": "Missing", "scores": "Scores", "bootstraps": "Test-set noise", "learning": "Learning"},
+        **{"missing": "To be known", "scores": "Scores", "bootstraps": "Test-set noise", "learning": "Learning"},
         **{"lengths": "Length", "samples": "Sentences", "settings": "Settings", "runs": "Runs", "origin": "Repeat"},
     }
     always = ("scores", "learning", "settings", "runs", "origin")

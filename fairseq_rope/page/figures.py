@@ -64,13 +64,12 @@ def curves_figure(models: Mapping[str, Any]) -> PageFigure:
     )
 
 
-def length_figure(models: Mapping[str, Any], test_set: str, intervals: str) -> PageFigure | None:
+def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None:
     """Draw BLEU by the words of the source; None where no model has it.
 
     Args:
         models: those of `experiments.data.results_data`.
         test_set: its name.
-        intervals: what the whiskers are.
     """
     buckets = {name: model["buckets"].get(test_set, []) for name, model in models.items()}
     names = list(dict.fromkeys((each["words"], each["sentences"]) for row in buckets.values() for each in row))
@@ -96,7 +95,8 @@ def length_figure(models: Mapping[str, Any], test_set: str, intervals: str) -> P
     for words, count in names:
         cells = [next((each for each in row if each["words"] == words), None) for row in buckets.values()]
         rows.append([f"{words} words, {count:,} sentences", *map(_bucket_cell, cells)])
-    return PageFigure(f"BLEU by length, {test_set}", intervals, svg, ["source", *buckets], rows)
+    caption = "Means over seeds; whiskers are 95% bootstrap intervals, the noise of the test set."
+    return PageFigure(f"BLEU by length, {test_set}", caption, svg, ["source", *buckets], rows)
 
 
 def _style(i: int) -> dict[str, Any]:

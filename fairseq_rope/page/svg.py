@@ -15,7 +15,7 @@ COLORS = (INK, *PALETTE[1:])
 _STYLE = {
     "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and copied
     "text.parse_math": False,  # a model may be named $x$
-    "font.size": 11,
+    "font.size": 10,
     "savefig.transparent": True,
     "legend.framealpha": 0,
     **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), INK),
@@ -39,6 +39,7 @@ def page_style(name: str) -> Iterator[tuple[Any, Any]]:
 
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
         figure.clear()  # axes take their colors when they are made
+        figure.set_size_inches(5.4, 3.7)  # small: its text is read on a phone too
         yield figure, figure.add_subplot()
 
 

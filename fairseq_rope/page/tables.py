@@ -56,6 +56,36 @@ def runs_table(results: Mapping[str, Any]) -> PageTable:
     return PageTable(["", *columns], rows)
 
 
+def bootstraps_table(results: Mapping[str, Any]) -> PageTable:
+    """Return the differences from the baseline on each test set, with bootstrap intervals."""
+    rows = []
+    for each in results["bootstraps"]:
+        mean, low, high = (each[name] for name in ("mean", "low", "high"))
+        direction = "" if low <= 0 <= high else "up" if mean > 0 else "down"
+        seeds = ", ".join(map(str, each["seeds"]))
+        row = [f"{each['model']} less {each['baseline']}, {each['test_set']}", each["metric"], seeds]
+        interval = Cell(f"{mean:+.2f}", f"[{low:+.2f}, {high:+.2f}]", direction)
+        rows.append([*map(Cell, row), interval, Cell(f"{each['p_value']:.4f}")])
+    return PageTable(["", "score", "seeds", "difference", "p"], rows)
+
+
+def reach_table(results: Mapping[str, Any]) -> PageTable:
+    """Return after how many updates and minutes each model has the best validation loss of the other one."""
+    rows = []
+    for each in results["reach"]:
+        reached, of = len(each["reached"]), len(each["losses"])
+        row = [f"{each['model']} to the loss of {each['other']}"]
+        for name, unit, form in (("updates", 1, ",.0f"), ("seconds", 60, ",.1f")):
+            needed, other, ratio = (each[name][key] for key in ("mean", "other_mean", "ratio"))
+            if needed is None or other is None:
+                row += ["never" if not reached else "unknown", ""]
+            else:
+                row += [f"{needed / unit:{form}} ({other / unit:{form}})", "" if ratio is None else f"{ratio:.2f}"]
+        rows.append([*map(Cell, [*row, f"{reached} of {of}"])])
+    head = ["", "updates (the other's)", "ratio", "minutes (the other's)", "ratio", "seeds"]
+    return PageTable(head, rows)
+
+
 def _cell(statistic: Mapping[str, Any] | None, difference: Mapping[str, Any] | None) -> Cell:
     if statistic is None:
         return Cell("")

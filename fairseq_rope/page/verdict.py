@@ -46,8 +46,12 @@ def _compared(results: Mapping[str, Any], statistic: str, baseline: str, other: 
     if ours is None or theirs is None:
         missing = other if ours is None else baseline
         return f"{missing} has no {score} on {test_set} yet."
+    sampled = next(
+        (x for x in results["bootstraps"] if (x["test_set"], x["model"], x["metric"]) == (test_set, other, score)), None
+    )
+    interval = "" if sampled is None else f" (95% bootstrap interval {sampled['low']:+.2f} to {sampled['high']:+.2f})"
     return (
-        f"{other} has {_amount(ours)} {score} on {test_set}, {baseline} {_amount(theirs)}; "
+        f"{other} has {_amount(ours)} {score} on {test_set}, {baseline} {_amount(theirs)}{interval}; "
         "with fewer than two seeds in common nothing can be concluded about training."
     )
 

@@ -22,7 +22,7 @@ def results(values: dict[str, list[float]], *differences: tuple[str, float, floa
         {"statistic": "test: BLEU", "model": model, "mean": mean, "low": low, "high": high, "seeds": [1, 2]}
         for model, mean, low, high in differences
     ]
-    return {"baseline": next(iter(values)), "models": models, "seed_differences": found}
+    return {"baseline": next(iter(values)), "models": models, "seed_differences": found, "bootstraps": []}
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,12 @@ def test_with_one_seed_nothing_is_concluded():
         "stock has 40.25 BLEU on test, rope 41.50; "
         "with fewer than two seeds in common nothing can be concluded about training."
     ]
+
+
+def test_with_one_seed_the_interval_is_that_of_the_test_set():
+    found = results({"rope": [41.5], "stock": [40.25]})
+    found["bootstraps"] = [{"test_set": "test", "model": "stock", "metric": "BLEU", "low": -2.0, "high": -0.5}]
+    assert "rope 41.50 (95% bootstrap interval -2.00 to -0.50); with fewer" in verdicts(found)[0]
 
 
 def test_each_other_model_has_its_sentence_and_one_without_scores_says_so():
