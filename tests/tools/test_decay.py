@@ -69,6 +69,35 @@ def test_upward_steps_are_counted_in_table_and_json(decay):
     assert cells(decay(*options))["steps up"][0] == "115 of 256"
 
 
+def test_the_numbers_of_the_docs_are_those_of_the_command(decay):
+    rows = re.findall(r"^\| (.*\d.*) \|$", (ROOT / "docs" / "decay.md").read_text(encoding="utf-8"), re.MULTILINE)
+    table = {title: numbers for title, *numbers in (row.split(" | ") for row in rows[1:])}
+    scaling = ("--rope-scaling-factor", 4, "--rope-scaling")
+    commands = [
+        ("--head-dim", 32, 64, 128),
+        ("--rope-base", 500, 500000),
+        ("--rope-fraction", 0.5),
+        *((*scaling, name) for name in ("linear", "ntk")),
+        *((*scaling, name, "--rope-original-length", 100) for name in ("yarn", "llama3")),
+    ]
+    found = {}
+    for options in commands:
+        for rotation in json.loads(decay(*options, "--distances", 256, "--json"))["rotations"]:
+            numbers = [f"{rotation['bound'][n]:.3f}" for n in (0, 1, 10, 50, 100, 250)]
+            found[rotation["title"]] = [
+                *numbers,
+                str(rotation["upward_steps"]),
+                f"{rotation['mean_cosine'][250]:.3f}",
+            ]
+    assert table == found
+
+
+def test_a_smaller_base_has_a_lower_bound_as_the_docs_say(decay):
+    found = json.loads(decay("--rope-base", 500, 10000, 500000, "--json"))["rotations"]
+    small, plain, large = (sum(rotation["bound"]) for rotation in found)
+    assert small < plain < large
+
+
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_the_picture_has_the_numbers_and_is_the_same_each_time(decay, suffix: str, tmp_path: Path, monkeypatch):
     pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
