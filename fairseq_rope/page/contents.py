@@ -26,8 +26,8 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
     """
     data = {work: raw_files(work) for work in works}
     check_same_data(data)
-    models = find_models(works[0], names)
-    results = results_data(works[0], names)
+    models = find_models(works, names)
+    results = results_data(works, names)
     starts = {path.name: run_starts(path) for model in models for path in model.runs.values()}
     settings = {model.name: {seed: run_settings(path) for seed, path in model.runs.items()} for model in models}
     differing = differing_settings(settings)

@@ -18,7 +18,9 @@ _STYLE = {
     "font.size": 10,
     "savefig.transparent": True,
     "legend.framealpha": 0,
-    **dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), INK),
+    **dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), INK
+    ),
 }
 # what is for files that stand alone: declarations, metadata with addresses, a style of all elements of the page
 _ALONE = re.compile(

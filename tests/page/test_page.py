@@ -14,7 +14,9 @@ from fairseq_rope.page.render import render
 from fairseq_rope_data.errors import UserError
 from tests.support.experiments import add_run, experiment
 
-HOSTILE = """<script>alert("1")</script> &lt;b&gt; </script><!-- ]]> {{ 7 * 7 }} ' " \\ \u202e abc العربية 日本語 \u2028 ."""
+HOSTILE = (
+    """<script>alert("1")</script> &lt;b&gt; </script><!-- ]]> {{ 7 * 7 }} ' " \\ \u202e abc العربية 日本語 \u2028 ."""
+)
 
 
 class Reader(HTMLParser):
@@ -87,13 +89,24 @@ def test_it_is_one_file_that_fetches_nothing_and_runs_nothing(page: str):
 def test_the_same_results_give_the_same_bytes(work: Path, page: str):
     command = [sys.executable, "-c", "import sys; from pathlib import Path;"]
     command[-1] += "from fairseq_rope.page.contents import page_contents; from fairseq_rope.page.render import render;"
-    command[-1] += f"sys.stdout.buffer.write(render(page_contents([Path({str(work)!r})], ['rope', 'sinusoidal'])).encode())"
+    command[-1] += (
+        f"sys.stdout.buffer.write(render(page_contents([Path({str(work)!r})], ['rope', 'sinusoidal'])).encode())"
+    )
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stdout.decode() == page
 
 
 def test_the_numbers_inside_are_those_of_results_and_of_the_tables(work: Path, page: str):
-    command = [sys.executable, "-m", "fairseq_rope.tools.results", str(work), "--json", "--models", "rope", "sinusoidal"]
+    command = [
+        sys.executable,
+        "-m",
+        "fairseq_rope.tools.results",
+        str(work),
+        "--json",
+        "--models",
+        "rope",
+        "sinusoidal",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
     assert numbers(page)["results"] == json.loads(done.stdout)
     found = json.loads(done.stdout)
@@ -203,7 +216,11 @@ def test_the_same_run_in_two_folders_is_refused(tmp_path: Path):
     [
         ("rope/provenance.jsonl", '{"date": 1}\nnot json\n', ":2: a line must be a JSON object, but is 'not json'"),
         ("rope/provenance.jsonl", "[1]\n", ":1: a line must be a JSON object, but is '[1]'"),
-        ("manifest.json", '{"files": {"raw/a": 7}}', " is no manifest, which fairseq_rope_data.manifest writes: damaged?"),
+        (
+            "manifest.json",
+            '{"files": {"raw/a": 7}}',
+            " is no manifest, which fairseq_rope_data.manifest writes: damaged?",
+        ),
         ("rope/train.log", "epoch 001 | valid on 'valid' subset | loss\n", ":1: a validation must have"),
     ],
 )

@@ -33,7 +33,9 @@ def test_they_are_the_first_and_last_of_all_sentences_by_gain(lowercase: bool):
 
 def test_gains_are_no_losses_and_equal_sentences_are_neither():
     references = ["ein Haus", "ein Hund", "eine Katze"]
-    better, worse = largest_differences([], references, ["ein", "ein Hund", "eine"], references, lowercase=False, shown=9)
+    better, worse = largest_differences(
+        [], references, ["ein", "ein Hund", "eine"], references, lowercase=False, shown=9
+    )
     assert sorted(each.line for each in better) == [1, 3] and worse == []
     assert {each.source for each in better} == {""}
 

@@ -44,7 +44,11 @@ def add_run(work: Path, model: str, seed: int, hypotheses: list[str]) -> Path:
     # an own loss for each
     (folder / "train.log").write_text(LOG.replace("loss 8.25", f"loss 8.{len(model)}{seed}") + "done training in 150\n")
     (folder / "settings").write_text(RECORD.format(arch=model, seed=seed))
-    start = {"date": "2026-01-02T03:04:05+00:00", "command": "bash scripts/run_bitext.sh --seeds 1,2", "commit": "abcdef0"}
+    start = {
+        "date": "2026-01-02T03:04:05+00:00",
+        "command": "bash scripts/run_bitext.sh --seeds 1,2",
+        "commit": "abcdef0",
+    }
     start |= {"versions": {"torch": "2.13.0"}, "processor": "A & B", "threads": "2", "gpus": []}
     (folder / "provenance.jsonl").write_text(json.dumps(start) + "\n")
     hyps = write(folder / "hyp-test.de", hypotheses)
