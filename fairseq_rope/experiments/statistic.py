@@ -1,5 +1,6 @@
 """A statistic of a run, such as a score, and the text of one over several runs: mean ± standard deviation."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +44,6 @@ def cell(each_run: Sequence[Statistic], *, runs: int) -> str:
 
 def _spread(values: Sequence[float], spec: str) -> str:
     mean = format(statistics.fmean(values), spec)
-    if len(set(values)) == 1:
+    if len(set(values)) == 1 or not all(map(math.isfinite, values)):
         return mean
     return f"{mean} ± {format(statistics.stdev(values), spec)}"

@@ -21,7 +21,7 @@ from fairseq_rope_data.errors import UserError
 SAMPLES = 1000
 MAX_SAMPLES = 100_000  # more would take long and say no more
 _SENTENCES = 1000  # whose n-grams are in memory at once
-_DRAWS = 2_000_000  # in memory at once
+_DRAWS = 1_000_000  # in memory at once
 
 Array = NDArray[Any]
 

@@ -8,11 +8,16 @@ A run is a folder of WORK with a train.log; its scores are in score-SET.json, as
 one model with several seeds (rope, rope-seed2, rope-seed3 ...) share a column: mean ± standard deviation. --models
 chooses the columns and their order, and so which model comes first; without it all models stand by their names.
 
-Below stand the differences of each other model from the first one over the seeds that both have, as mean and 95% t
-interval of differences paired by seed: the noise of training, of one test set. Then BLEU by the length of the source,
-and the paired bootstrap between the first model and each other one of the same seed on each test set that has
-WORK/raw/SET.LANG and hyp-SET.LANG of both, which tools.score --save-hyps writes: the noise of the test set, of one
-training. --statistics leaves these two out, and gives a row to each model.
+The first model is the baseline. Below stand the differences of each other model from it, by two kinds of noise:
+
+- of training: mean and 95% t interval of differences paired by seed, over the seeds that both have, on one test set.
+- of the test set: the paired bootstrap on each test set that has WORK/raw/SET.LANG and hyp-SET.LANG of both, which
+  tools.score --save-hyps writes, of the models as they were trained. Of several seeds it is pooled: mean difference, 95%
+  interval and p, over resampled test sets that are the same for all seeds. Of one seed it has the scores of both.
+
+Then what each model needs to reach the best validation loss of the other one, in updates and minutes, and BLEU by the
+length of the source. --statistics leaves out all but the differences over seeds, and gives a row to each model.
+--json has everything, by seed; its fields are described in fairseq_rope/experiments/data.py.
 
 Of a conversion (scripts/convert_to_rope.sh) the table has loss and BLEU by updates after the switch instead.
 """

@@ -1,6 +1,7 @@
 """The results of an experiment as tables, JSON and a picture."""
 
 import json
+import math
 import statistics
 import sys
 from pathlib import Path
@@ -92,8 +93,10 @@ def test_seeds_of_a_model_share_a_column_with_mean_and_deviation(work: Path):
         ([(4, 800)], "4, 800"),
         ([(4, 800), (4, 800)], "4, 800"),
         ([(4, 1000), (4, 1200), (4, 1400)], "4, 1,200 ± 200"),
+        ([(4, math.nan), (4, math.nan)], "4, nan"),
+        ([(4, math.nan), (4, 1000)], "4, nan"),
     ],
-    ids=["one run", "equal runs", "runs that differ"],
+    ids=["one run", "equal runs", "runs that differ", "no numbers", "one number"],
 )
 def test_only_numbers_that_differ_have_a_deviation(values: list[tuple[float, ...]], text: str):
     each = [Statistic(numbers, "{}, {}", (".0f", ",.0f")) for numbers in values]
