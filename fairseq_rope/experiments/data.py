@@ -47,13 +47,12 @@ from fairseq_rope.experiments.work_folder import Model, find_models, model_rows,
 
 
 def results_json(work: Path, names: Sequence[str] = ()) -> str:
-    """Return `results_data` as a JSON object on one line."""
-    return json.dumps(results_data(work, names), ensure_ascii=False, allow_nan=False)
+    """Return `results_data` as a JSON object on one line; for arguments and errors see `results.results_text`."""
+    return json.dumps(results_data(find_models(work, names)), ensure_ascii=False, allow_nan=False)
 
 
-def results_data(work: Path | Sequence[Path], names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the fields above; for arguments and errors see `results.results_text`."""
-    models = find_models(work, names)
+def results_data(models: Sequence[Model]) -> dict[str, Any]:
+    """Return the fields above; for errors see `results.results_text`."""
     folders = run_folders(models)
     return {
         "baseline": models[0].name,

@@ -19,6 +19,10 @@ _SPEED = re.compile(rf"\| wpb (\S+) \|.* \| num_updates {_NUMBER} \|.* \| train_
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]{1,20})\b")
 
 
+class NoValidation(UserError):
+    """A training has not come to its first validation."""
+
+
 @dataclass(frozen=True)
 class Validation:
     """The validation loss (label-smoothed, bits a token) after so many epochs, the last perhaps begun, and updates."""
@@ -90,7 +94,7 @@ def read_train_log(path: Path) -> TrainLog:
         elif "done training in " in line:
             is_finished = True
     if not validations:
-        raise UserError(f"{path}: no validation is in this log")
+        raise NoValidation(f"{path}: no validation is in this log")
     ordered = [validations[updates] for updates in sorted(validations)]
     return TrainLog(ordered, parameters, clock.seconds, speed.words_per_second, clock, is_finished)
 

@@ -24,7 +24,8 @@ _STYLE = {
 }
 # what is for files that stand alone: declarations, metadata with addresses, a style of all elements of the page
 _ALONE = re.compile(
-    r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>|\sxmlns(:\w+)?=\"[^\"]*\"",
+    r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>"
+    r"|\sxmlns(:\w+)?=\"[^\"]*\"",
     re.DOTALL,
 )
 
@@ -36,7 +37,7 @@ def page_style(name: str) -> Iterator[tuple[Any, Any]]:
     Raises:
         UserError: matplotlib is not installed.
     """
-    figure, axes = new_figure()
+    figure, _ = new_figure()
     import matplotlib as mpl
 
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
@@ -55,5 +56,5 @@ def svg_text(figure: Any) -> str:
 
 
 def label(name: str) -> str:
-    """Return a name as a legend shows it: matplotlib leaves those out that begin with _, so a joiner stands before it."""
+    """Return a name for a legend: matplotlib leaves those out that begin with _, so a joiner stands before it."""
     return f"\u2060{name}" if name.startswith("_") else name

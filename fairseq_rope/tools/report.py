@@ -3,9 +3,10 @@
     python -m fairseq_rope.tools.report runs/multi30k --output report.html
     python -m fairseq_rope.tools.report runs/rope runs/others --models rope sinusoidal --output report.html
 
-The page has the verdict and its interval, scores with differences over seeds and the bootstrap of the test set, learning
-curves, BLEU by length, the sentences that differ most, settings that differ, commands, versions, hardware, checksums of
-the data, and all numbers as JSON. It fetches nothing, needs no JavaScript, and is the same for the same results.
+The page has the verdict and its interval, scores with differences over seeds and the bootstrap of the test set,
+learning curves, BLEU by length, the sentences that differ most, settings that differ, commands, versions, hardware,
+checksums of the data, and all numbers as JSON. It fetches nothing, needs no JavaScript, and the same results give the
+same page.
 
 Several work folders are one experiment whose runs were made in several places: their raw text must be the same.
 Figures need matplotlib, the extra `plot`; without it the page has its tables.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fairseq_rope.experiments.data import results_json
 from fairseq_rope.page.contents import page_contents
 from fairseq_rope.page.render import render
 from fairseq_rope_data.errors import UserError
@@ -86,30 +87,16 @@ def test_it_is_one_file_that_fetches_nothing_and_runs_nothing(page: str):
     assert "url(http" not in page and "@import" not in page
 
 
-def test_the_same_results_give_the_same_bytes(work: Path, page: str):
-    command = [sys.executable, "-c", "import sys; from pathlib import Path;"]
-    command[-1] += "from fairseq_rope.page.contents import page_contents; from fairseq_rope.page.render import render;"
-    command[-1] += (
-        f"sys.stdout.buffer.write(render(page_contents([Path({str(work)!r})], ['rope', 'sinusoidal'])).encode())"
-    )
-    done = subprocess.run(command, capture_output=True, check=True)
-    assert done.stdout.decode() == page
+def test_the_same_results_give_the_same_bytes_in_another_process(work: Path, page: str, tmp_path: Path):
+    command = [sys.executable, "-m", "fairseq_rope.tools.report", str(work), "--models", "rope", "sinusoidal"]
+    output = tmp_path / "ein bericht.html"
+    done = subprocess.run([*command, "--output", str(output)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"wrote {output}\n" and output.read_text(encoding="utf-8") == page
 
 
 def test_the_numbers_inside_are_those_of_results_and_of_the_tables(work: Path, page: str):
-    command = [
-        sys.executable,
-        "-m",
-        "fairseq_rope.tools.results",
-        str(work),
-        "--json",
-        "--models",
-        "rope",
-        "sinusoidal",
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
-    assert numbers(page)["results"] == json.loads(done.stdout)
-    found = json.loads(done.stdout)
+    found = json.loads(results_json(work, ["rope", "sinusoidal"]))
+    assert numbers(page)["results"] == found
     cells = Reader(page).text("td")
     for model in found["models"].values():
         bleu = model["statistics"]["test: BLEU"]
@@ -165,6 +152,21 @@ def test_a_half_finished_experiment_has_a_page_that_says_so(tmp_path: Path):
     assert "with fewer than two seeds in common nothing can be concluded" in page
 
 
+def test_a_training_before_its_first_validation_is_named_and_the_others_are_shown(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2}, seeds=2)
+    for name in ("rope-seed2", "sinusoidal"):
+        (work / name).mkdir(exist_ok=True)
+        (work / name / "train.log").write_text("num. shared model params: 1\n")
+    page = render(page_contents([work]))
+    for name in ("rope-seed2", "sinusoidal"):
+        assert f"<li>{name}: its training has not come to its first validation</li>" in page
+    assert "What does rope reach?" in page
+    for path in work.glob("*/train.log"):
+        path.write_text("")
+    with pytest.raises(UserError, match="no training has come to its first validation"):
+        page_contents([work])
+
+
 def test_before_the_first_score_there_are_curves(tmp_path: Path):
     work = tmp_path / "work"
     experiment(work, {"rope": 0.2, "sinusoidal": 0.5})
@@ -198,9 +200,9 @@ def test_folders_of_other_data_are_refused(tmp_path: Path, missing: bool):
         (other / "manifest.json").unlink()
     with pytest.raises(UserError) as error:
         page_contents([one, other])
-    name = "test.de"
     assert str(error.value) == (
-        f"raw/{name} of {one} and {other} is not the same: models are compared on the same data only, make a page for each"
+        f"raw/test.de of {one} and {other} is not the same: models are compared on the same data only, "
+        "make a page for each"
     )
 
 
