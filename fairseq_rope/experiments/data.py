@@ -24,7 +24,8 @@ reach               what a model needs to reach the best validation loss of the 
                     SEED -> number, null where never, other: SEED -> what the other needed, mean, other_mean, ratio};
                     these three over the seeds in `reached` alone
 signatures          NAME of a score -> [signature], one unless runs were scored in different ways
-notes               [text]: trainings that have not ended, text scored in spite of a breach, seeds without a pair
+notes               [text]: runs left out since they have no validation, trainings that have not ended, text scored in
+                    spite of a breach, seeds without a pair
 """
 
 import dataclasses
@@ -43,7 +44,14 @@ from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signa
 from fairseq_rope.experiments.seed_differences import seed_differences
 from fairseq_rope.experiments.statistic import Statistic
 from fairseq_rope.experiments.train_log import read_train_log
-from fairseq_rope.experiments.work_folder import Model, find_models, model_rows, reports, run_statistics
+from fairseq_rope.experiments.work_folder import (
+    Model,
+    find_models,
+    model_rows,
+    reports,
+    run_statistics,
+    validated_models,
+)
 
 
 def results_json(work: Path, names: Sequence[str] = ()) -> str:
@@ -51,8 +59,9 @@ def results_json(work: Path, names: Sequence[str] = ()) -> str:
     return json.dumps(results_data(find_models(work, names)), ensure_ascii=False, allow_nan=False)
 
 
-def results_data(models: Sequence[Model]) -> dict[str, Any]:
+def results_data(found: Sequence[Model]) -> dict[str, Any]:
     """Return the fields above; for errors see `results.results_text`."""
+    models, left_out = validated_models(found)
     folders = run_folders(models)
     return {
         "baseline": models[0].name,
@@ -61,7 +70,7 @@ def results_data(models: Sequence[Model]) -> dict[str, Any]:
         "bootstraps": [one for each in bootstraps(models) for one in _bootstraps(each)],
         "reach": [dataclasses.asdict(each) for each in reaches(models)],
         "signatures": score_signatures(folders),
-        "notes": run_notes(folders) + pair_notes(models),
+        "notes": left_out + run_notes(folders) + pair_notes(models),
     }
 
 

@@ -14,7 +14,7 @@ from fairseq_rope.experiments.train_log import TrainLog, Validation, read_train_
 from fairseq_rope.experiments.work_folder import Model
 
 TITLE = (
-    "What a model needs to reach the best validation loss of the other one, of what that one needed; "
+    "Updates and minutes to the best validation loss of the other model, of those that the other one took; "
     "mean over seeds, × is the ratio"
 )
 

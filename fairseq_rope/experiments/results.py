@@ -17,6 +17,7 @@ from fairseq_rope.experiments.work_folder import (
     find_models,
     model_rows,
     run_statistics,
+    validated_models,
 )
 from fairseq_rope_data.errors import UserError
 
@@ -31,9 +32,9 @@ def results_text(work: Path, names: Sequence[str] = ()) -> str:
     Raises:
         UserError: see `find_models`, `read_train_log`, `read_report` and `compare_files`.
     """
-    models = find_models(work, names)
+    models, left_out = validated_models(find_models(work, names))
     folders = run_folders(models)
-    parts = [_with_remarks(statistics_table(models, run_statistics), folders), *_training_noise(models)]
+    parts = [_with_remarks(statistics_table(models, run_statistics), folders, left_out), *_training_noise(models)]
     parts += [bootstrap_text(each) for each in bootstraps(models)]
     if found := [*reaches(models)]:
         parts.append(f"{TITLE}\n\n{reach_table(found)}")
@@ -53,14 +54,14 @@ def chosen_results_text(work: Path, names: Sequence[str], statistics: Sequence[s
     Raises:
         UserError: see `results_text`; or no model has a statistic.
     """
-    models = find_models(work, names)
+    models, left_out = validated_models(find_models(work, names))
     columns = _statistics_columns(models, run_statistics)
     known = list(dict.fromkeys(name for cells in columns.values() for name in cells))
     for name in statistics:
         if name not in known:
             raise UserError(f"--statistics {name}: no model in {work} has it, only {', '.join(known)}")
     scores = {name.partition(": ")[2] for name in statistics}
-    parts = [_with_remarks(table(transposed(columns, statistics)), run_folders(models), scores)]
+    parts = [_with_remarks(table(transposed(columns, statistics)), run_folders(models), left_out, scores)]
     parts += _training_noise(models, statistics)
     return "\n\n".join(parts)
 
@@ -91,10 +92,12 @@ def _training_noise(models: Sequence[Model], statistics: Sequence[str] = ()) -> 
     return parts
 
 
-def _with_remarks(text: str, folders: Sequence[Path], scores: Container[str] | None = None) -> str:
-    """Return a table with the signatures of its scores, all where None, and the notes on them below."""
+def _with_remarks(
+    text: str, folders: Sequence[Path], notes: Sequence[str], scores: Container[str] | None = None
+) -> str:
+    """Return a table with the signatures of its scores, all where None, and notes below."""
     known = {
         name: signatures for name, signatures in score_signatures(folders).items() if scores is None or name in scores
     }
     lines = [f"{name}: {each}" for name, signatures in known.items() for each in signatures]
-    return "\n".join([text, *lines, *run_notes(folders)])
+    return "\n".join([text, *lines, *notes, *run_notes(folders)])

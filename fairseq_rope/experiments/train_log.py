@@ -19,8 +19,8 @@ _SPEED = re.compile(rf"\| wpb (\S+) \|.* \| num_updates {_NUMBER} \|.* \| train_
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]{1,20})\b")
 
 
-class NoValidation(UserError):
-    """A training has not come to its first validation."""
+class NoValidationError(UserError):
+    """A log in which no validation is, or not yet."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def read_train_log(path: Path) -> TrainLog:
     """Read a log; what was repeated after a resume counts as it last was, and a last line without its end does not.
 
     Raises:
-        UserError: the file is missing, no validation is in it, or an entry is damaged.
+        NoValidationError: no validation is in it.
+        UserError: the file is missing, or an entry is damaged.
     """
     if not path.is_file():
         raise UserError(f"there is no training log {path}")
@@ -94,7 +95,7 @@ def read_train_log(path: Path) -> TrainLog:
         elif "done training in " in line:
             is_finished = True
     if not validations:
-        raise NoValidation(f"{path}: no validation is in this log")
+        raise NoValidationError(f"{path}: no validation is in this log")
     ordered = [validations[updates] for updates in sorted(validations)]
     return TrainLog(ordered, parameters, clock.seconds, speed.words_per_second, clock, is_finished)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fairseq_rope.experiments.statistic import Rows, Statistic
-from fairseq_rope.experiments.train_log import read_train_log
+from fairseq_rope.experiments.train_log import NoValidationError, read_train_log
 from fairseq_rope.scoring.report_file import read_report
 from fairseq_rope_data.errors import UserError
 
@@ -69,6 +69,28 @@ def find_models(work: Path | Sequence[Path], names: Sequence[str] = ()) -> list[
         if names.count(name) > 1:
             raise UserError(f"--models has {name} twice")
     return [Model(name, models[name]) for name in names or models]
+
+
+def validated_models(models: Sequence[Model]) -> tuple[list[Model], list[str]]:
+    """Return the models of runs that have been validated, and a line for each run that has not been.
+
+    Raises:
+        UserError: none has been, or a log is damaged.
+    """
+    found: dict[str, dict[int, Path]] = {}
+    notes, errors = [], []
+    for model in models:
+        for seed, folder in model.runs.items():
+            try:
+                read_train_log(folder / "train.log")
+            except NoValidationError as error:
+                notes.append(f"note on {folder.name}: left out, no validation is in its log")
+                errors.append(error)
+            else:
+                found.setdefault(model.name, {})[seed] = folder
+    if not found:
+        raise errors[0]
+    return [Model(name, runs) for name, runs in found.items()], notes
 
 
 def name_and_seed(folder: Path) -> tuple[str, int]:

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from fairseq_rope.experiments.data import results_data
-from fairseq_rope.experiments.train_log import NoValidation, read_train_log
-from fairseq_rope.experiments.work_folder import Model, find_models
+from fairseq_rope.experiments.work_folder import Model, find_models, validated_models
 from fairseq_rope.page import tables, verdict
 from fairseq_rope.page.comparisons import comparisons
 from fairseq_rope.page.figures import curves_figure, length_figure
@@ -27,8 +26,9 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
     """
     data = {work: raw_files(work) for work in works}
     check_same_data(data)
-    models, notes = _validated(find_models(works, names))
-    results = results_data(models)
+    found = find_models(works, names)
+    models, _ = validated_models(found)
+    results = results_data(found)
     starts = {path.name: run_starts(path) for model in models for path in model.runs.values()}
     settings = {model.name: {seed: run_settings(path) for seed, path in model.runs.items()} for model in models}
     differing = differing_settings(settings)
@@ -38,7 +38,7 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
         "verdicts": verdict.verdicts(results),
         "models": [model.name for model in models],
         "baseline": results["baseline"],
-        "missing": [*notes, *results["notes"], *_missing(models, results)],
+        "missing": [*results["notes"], *_missing(models, results)],
         "scores": tables.scores_table(results),
         "runs": tables.runs_table(results),
         "signatures": results["signatures"],
@@ -53,28 +53,6 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
         "numbers": {"results": results, "settings": settings, "starts": starts, "data": next(iter(data.values()))},
     }
     return {**contents, "sections": _sections(contents)}
-
-
-def _validated(models: Sequence[Model]) -> tuple[list[Model], list[str]]:
-    """Return the models with those runs that have been validated, and a note for each other run.
-
-    Raises:
-        UserError: there is no such run.
-    """
-    found, notes = [], []
-    for model in models:
-        runs = {}
-        for seed, folder in model.runs.items():
-            try:
-                read_train_log(folder / "train.log")
-                runs[seed] = folder
-            except NoValidation:
-                notes.append(f"{folder.name}: its training has not come to its first validation")
-        if runs:
-            found.append(Model(model.name, runs))
-    if not found:
-        raise UserError("no training has come to its first validation")
-    return found, notes
 
 
 def _missing(models: Sequence[Model], results: Mapping[str, Any]) -> list[str]:

@@ -12,8 +12,8 @@ The first model is the baseline. Below stand the differences of each other model
 
 - of training: mean and 95% t interval of differences paired by seed, over the seeds that both have, on one test set.
 - of the test set: the paired bootstrap on each test set that has WORK/raw/SET.LANG and hyp-SET.LANG of both, which
-  tools.score --save-hyps writes, of the models as they were trained. Of several seeds it is pooled: mean difference, 95%
-  interval and p, over resampled test sets that are the same for all seeds. Of one seed it has the scores of both.
+  tools.score --save-hyps writes, of the models as they were trained. Of several seeds it is pooled: mean difference,
+  95% interval and p, over resampled test sets that are the same for all seeds. Of one seed it has the scores of both.
 
 Then what each model needs to reach the best validation loss of the other one, in updates and minutes, and BLEU by the
 length of the source. --statistics leaves out all but the differences over seeds, and gives a row to each model.

@@ -9,6 +9,7 @@ from fairseq_rope.experiments.data import results_json
 from fairseq_rope.experiments.pairs import ONE_SEED
 from fairseq_rope.experiments.reach import TITLE
 from fairseq_rope.experiments.results import chosen_results_text, results_text
+from fairseq_rope_data.errors import UserError
 from tests.experiments.test_results import add_run, cells
 
 
@@ -142,3 +143,18 @@ def test_curves_are_those_of_each_run(work: Path):
         "losses": [6, 5, 4.75, 4.5],
         "seconds": [200, 400, 600, 800],
     }
+
+
+def test_a_run_without_a_validation_is_left_out_and_told(work: Path):
+    for name in ("rope-seed2", "new"):
+        (work / name).mkdir(exist_ok=True)
+        (work / name / "train.log").write_text("num. shared model params: 9 (num. trained: 9)\n")
+    notes = [f"note on {name}: left out, no validation is in its log" for name in ("new", "rope-seed2")]
+    text = results_text(work)
+    assert cells(text.splitlines()[0]) == ["", "rope", "sinusoidal (2 seeds)"]
+    assert [line for line in text.splitlines() if "left out" in line] == notes
+    report = json.loads(results_json(work))
+    assert report["notes"][:2] == notes and list(report["models"]) == ["rope", "sinusoidal"]
+    assert notes[1] in chosen_results_text(work, [], ["parameters"])
+    with pytest.raises(UserError, match=r"new/train\.log: no validation is in this log"):
+        results_text(work, ["new"])

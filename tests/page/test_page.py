@@ -159,11 +159,11 @@ def test_a_training_before_its_first_validation_is_named_and_the_others_are_show
         (work / name / "train.log").write_text("num. shared model params: 1\n")
     page = render(page_contents([work]))
     for name in ("rope-seed2", "sinusoidal"):
-        assert f"<li>{name}: its training has not come to its first validation</li>" in page
+        assert f"<li>note on {name}: left out, no validation is in its log</li>" in page
     assert "What does rope reach?" in page
     for path in work.glob("*/train.log"):
         path.write_text("")
-    with pytest.raises(UserError, match="no training has come to its first validation"):
+    with pytest.raises(UserError, match="train.log: no validation is in this log"):
         page_contents([work])
 
 
