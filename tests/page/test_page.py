@@ -163,7 +163,7 @@ def test_a_training_before_its_first_validation_is_named_and_the_others_are_show
     assert "What does rope reach?" in page
     for path in work.glob("*/train.log"):
         path.write_text("")
-    with pytest.raises(UserError, match="train.log: no validation is in this log"):
+    with pytest.raises(UserError, match=": no validation is in this log"):
         page_contents([work])
 
 
