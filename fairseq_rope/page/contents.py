@@ -1,17 +1,21 @@
 """Everything that the page of an experiment shows, from its work folders."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairseq_rope.experiments.conversion import conversion_columns, is_conversion
 from fairseq_rope.experiments.data import results_data
+from fairseq_rope.experiments.length_curves import Point, length_curves
 from fairseq_rope.experiments.work_folder import Model, find_models, validated_models
 from fairseq_rope.page import tables, verdict
 from fairseq_rope.page.comparisons import comparisons
-from fairseq_rope.page.figures import curves_figure, length_figure
+from fairseq_rope.page.figures import curves_figure, length_figure, windows_figure
 from fairseq_rope.page.origin import check_same_data, raw_files, run_starts
 from fairseq_rope.page.settings import differing_settings, run_settings
 from fairseq_rope_data.errors import UserError
+
+LengthCurves = Mapping[str, Sequence[Point]]
 
 
 def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str, Any]:
@@ -47,7 +51,8 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
         "no_difference": _no_difference(settings),
         "data": _data_rows(next(iter(data.values()))),
         **_origin(starts),
-        **_figures(results),
+        "conversion": _conversion(works),
+        **_figures(models, results),
         "bootstraps": tables.bootstraps_table(results),
         "reach": tables.reach_table(results),
         "numbers": {"results": results, "settings": settings, "starts": starts, "data": next(iter(data.values()))},
@@ -104,15 +109,33 @@ def _origin(starts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]
     }
 
 
-def _figures(results: Mapping[str, Any]) -> dict[str, Any]:
+def _conversion(works: Sequence[Path]) -> tables.PageTable | None:
+    """Return losses and scores by updates after a switch, where that is what was done."""
+    if len(works) > 1 or not is_conversion(works[0]):
+        return None
+    return tables.columns_table(conversion_columns(works[0]), "updates after the switch")
+
+
+def _figures(models: Sequence[Model], results: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures; None and a remark in their place where matplotlib is not installed."""
     test_sets = dict.fromkeys(name for model in results["models"].values() for name in model["buckets"])
     try:
         curves = curves_figure(results["models"])
         lengths = [length_figure(results["models"], test_set) for test_set in test_sets]
+        lengths += [windows_figure(curves, test_set) for test_set, curves in _window_curves(models, test_sets)]
     except UserError as error:
         return {"curves": None, "lengths": [], "no_figures": str(error)}
     return {"curves": curves, "lengths": [each for each in lengths if each is not None], "no_figures": ""}
+
+
+def _window_curves(models: Sequence[Model], test_sets: Iterable[str]) -> Iterator[tuple[str, LengthCurves]]:
+    """Yield the test sets that were translated in windows of several sentences, with the scores of these."""
+    work = models[0].work
+    for test_set in test_sets:
+        source = next(iter(sorted((work / "text").glob(f"{test_set}-w*.windows.tsv"))), None)
+        lang = run_settings(next(iter(models[0].runs.values()))).get("SOURCE_LANG", "").strip('"')
+        if source is not None and lang:
+            yield test_set, length_curves(work, models, test_set, lang)
 
 
 def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairseq_rope.experiments.length_figure import MARKERS
+from fairseq_rope.experiments.length_curves import Point
+from fairseq_rope.experiments.length_figure import MARKERS, plot_length_curves
 from fairseq_rope.page.svg import COLORS, label, page_style, svg_text
 
 
@@ -97,6 +98,37 @@ def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None
         rows.append([f"{words} words, {count:,} sentences", *map(_bucket_cell, cells)])
     caption = "Means over seeds; whiskers are 95% bootstrap intervals, the noise of the test set."
     return PageFigure(f"BLEU by length, {test_set}", caption, svg, ["source", *buckets], rows)
+
+
+def windows_figure(curves: Mapping[str, Sequence[Point]], test_set: str) -> PageFigure:
+    """Draw BLEU of windows of several sentences over their length by the longest training example.
+
+    Args:
+        curves: of `experiments.length_curves`.
+        test_set: its name.
+    """
+    shown = {label(title): points for title, points in curves.items() if points}
+    with page_style(f"windows-{test_set}") as (figure, axes):
+        plot_length_curves(figure, axes, shown, score="BLEU", colors=COLORS)
+        svg = svg_text(figure)
+    sizes = {point.sentences: point.length for points in shown.values() for point in points}
+    rows = []
+    for size, length in sorted(sizes.items()):
+        found = [next((point for point in points if point.sentences == size), None) for points in shown.values()]
+        rows.append([f"{size} ({length:.2f})", *map(_point_cell, found)])
+    return PageFigure(
+        f"BLEU of windows of several sentences, {test_set}",
+        "Whiskers are standard deviations over seeds; shaded is what is no longer than the longest in training.",
+        svg,
+        ["sentences (mean length by that)", *shown],
+        rows,
+    )
+
+
+def _point_cell(point: Point | None) -> str:
+    if point is None:
+        return ""
+    return f"{point.mean:.2f}" if point.deviation is None else f"{point.mean:.2f} ± {point.deviation:.2f}"
 
 
 def _style(i: int) -> dict[str, Any]:

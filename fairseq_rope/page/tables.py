@@ -56,6 +56,13 @@ def runs_table(results: Mapping[str, Any]) -> PageTable:
     return PageTable(["", *columns], rows)
 
 
+def columns_table(columns: Mapping[str, Mapping[str, str]], head: str) -> PageTable:
+    """Return column -> row -> text as a table; what a column lacks stays empty."""
+    names = dict.fromkeys(row for cells in columns.values() for row in cells)
+    rows = [[Cell(name), *(Cell(cells.get(name, "")) for cells in columns.values())] for name in names]
+    return PageTable([head, *columns], rows)
+
+
 def bootstraps_table(results: Mapping[str, Any]) -> PageTable:
     """Return the differences from the baseline on each test set, with bootstrap intervals."""
     rows = []
