@@ -15,7 +15,6 @@ Figures need matplotlib, the extra `plot`; without it the page has its tables.
 from pathlib import Path
 
 from fairseq_rope.page.contents import page_contents
-from fairseq_rope.page.follow import follow
 from fairseq_rope.page.render import render
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
@@ -27,24 +26,11 @@ def main() -> None:
     parser.add_argument("work", nargs="+", type=Path, metavar="WORK", help="work folders of recipes")
     parser.add_argument("--output", type=Path, required=True, metavar="HTML", help="the page to write")
     parser.add_argument("--models", nargs="+", default=(), metavar="NAME", help="as in results")
-    parser.add_argument(
-        "--follow",
-        type=int,
-        metavar="PID",
-        help="write the page again after each validation and each score, until this process has ended",
-    )
     args = parser.parse_args()
-
-    def write() -> None:
-        page = render(page_contents(args.work, args.models))
-        with complete_file(args.output) as part:
-            part.write_text(page, encoding="utf-8")
-
-    if args.follow is not None:
-        follow(args.work, args.follow, write)
-    else:
-        write()
-        print(f"wrote {args.output}")
+    page = render(page_contents(args.work, args.models))
+    with complete_file(args.output) as part:
+        part.write_text(page, encoding="utf-8")
+    print(f"wrote {args.output}")
 
 
 if __name__ == "__main__":

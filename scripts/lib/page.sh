@@ -14,7 +14,8 @@ follow_page() {
       fd=${fd##*/}
       ((fd <= 2)) || exec {fd}>&-
     done
-    exec nice -n 19 python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html" --follow $$
+    exec nice -n 19 python -m fairseq_rope_data.follow $$ "$WORK" \
+      python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html"
   ) </dev/null >&2 &
   FOLLOWER=$!
 }

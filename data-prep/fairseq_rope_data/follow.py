@@ -1,0 +1,63 @@
+"""Run a command after each validation and each score in a work folder, as long as a recipe is at work.
+
+    python -m fairseq_rope_data.follow 4711 runs/mine python -m fairseq_rope.tools.report runs/mine --output report.html
+
+4711 is the recipe's process. When it has ended, or was killed, the command is run a last time. It takes no more than a
+twentieth of the time: what comes sooner waits. What it says when it fails, as before the first validation, is left out.
+"""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from fairseq_rope_data import cli
+from fairseq_rope_data.errors import run
+
+SECONDS = 2.0  # between two looks
+PAUSES = 20  # times as long as the command took
+
+
+def progress(work: Path) -> dict[Path, int]:
+    """Return how many validations the log of each run has, and the size of each report of scores."""
+    found = {log: log.read_bytes().count(b" | valid on ") for log in sorted(work.glob("*/train.log"))}
+    return found | {path: path.stat().st_size for path in sorted(work.glob("*/score-*.json"))}
+
+
+def follow(work: Path, process: int, command: list[str]) -> None:
+    """Run the command whenever there is progress, until the process has ended, and then once more."""
+    seen: dict[Path, int] = {}
+    next_start = 0.0
+    while True:
+        alive = _lives(process)  # before the look, or what comes between the two would be missed
+        now = progress(work)
+        if any(now.values()) and now != seen and (not alive or time.monotonic() >= next_start):
+            start, seen = time.monotonic(), now
+            subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True)
+            next_start = start + PAUSES * (time.monotonic() - start)
+        if not alive:
+            return
+        time.sleep(SECONDS)
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # another user's
+    return True
+
+
+def main() -> None:
+    parser = cli.parser(__doc__, "follow", allow_abbrev=False)
+    parser.add_argument("process", type=int, metavar="PID", help="the process that is followed")
+    parser.add_argument("work", type=Path, metavar="WORK", help="its work folder")
+    parser.add_argument("command", metavar="COMMAND", help="what is run")
+    options, arguments = parser.parse_known_args()
+    follow(options.work, options.process, [options.command, *arguments])
+
+
+if __name__ == "__main__":
+    run("follow", main)
