@@ -64,9 +64,10 @@ def bucket_intervals(work: Path, model: Model, test_set: str, buckets: Buckets) 
 
 def _texts(work: Path, model: Model, test_set: str) -> _Texts | None:
     """Return the texts of a test set; None where one is missing, or has another number of lines."""
-    files = {seed: file for seed, folder in model.runs.items() for file in folder.glob(f"hyp-{test_set}.*")}
+    # not by a pattern: the stem of test.2016.de is not that of test.de
+    files = {seed: file for seed, folder in model.runs.items() for file in _of_stem(folder, f"hyp-{test_set}")}
     targets = {file.suffix for file in files.values()}
-    sources = [path.name for path in (work / "raw").glob(f"{test_set}.*") if path.suffix not in targets]
+    sources = [path.name for path in _of_stem(work / "raw", test_set) if path.suffix not in targets]
     if len(targets) != 1 or len(sources) != 1:
         return None
     source, reference = work / "text" / sources[0], work / "raw" / f"{test_set}{targets.pop()}"
@@ -78,3 +79,7 @@ def _texts(work: Path, model: Model, test_set: str) -> _Texts | None:
         return None
     lengths = [len(line.split()) for line in join_bpe(lines, bpe_kind(lines))]
     return _Texts(lengths, refs, hyps, settings_of(next(iter(files.values()))))
+
+
+def _of_stem(folder: Path, stem: str) -> list[Path]:
+    return [path for path in folder.glob("*.*") if path.stem == stem]

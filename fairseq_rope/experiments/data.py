@@ -55,15 +55,10 @@ from fairseq_rope.experiments.work_folder import (
 
 
 def results_json(work: Path, names: Sequence[str] = ()) -> str:
-    """Return `results_data` as a JSON object on one line."""
-    return json.dumps(results_data(work, names), ensure_ascii=False, allow_nan=False)
-
-
-def results_data(work: Path, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the fields above; for arguments and errors see `results.results_text`."""
+    """Return the fields above as a JSON object on one line; for arguments and errors see `results.results_text`."""
     models, left_out = validated_models(find_models(work, names))
     folders = run_folders(models)
-    return {
+    fields: dict[str, Any] = {
         "baseline": models[0].name,
         "models": {model.name: _model(work, model) for model in models},
         "seed_differences": [dataclasses.asdict(each) for each in seed_differences(models)],
@@ -72,6 +67,12 @@ def results_data(work: Path, names: Sequence[str] = ()) -> dict[str, Any]:
         "signatures": score_signatures(folders),
         "notes": left_out + run_notes(folders) + pair_notes(models),
     }
+    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+
+
+def results_data(work: Path, names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return what `results_json` says, as Python has it: seeds are text there too."""
+    return dict(json.loads(results_json(work, names)))
 
 
 def _model(work: Path, model: Model) -> dict[str, Any]:
@@ -80,7 +81,7 @@ def _model(work: Path, model: Model) -> dict[str, Any]:
         "seeds": [*model.runs],
         "statistics": {name: _statistic(row) for name, row in rows.items()},
         "buckets": _buckets(work, model),
-        "curves": {str(seed): _curve(folder) for seed, folder in model.runs.items()},
+        "curves": {seed: _curve(folder) for seed, folder in model.runs.items()},
     }
 
 
@@ -147,7 +148,7 @@ def _over_seeds(values: Mapping[int, float]) -> dict[str, Any]:
     """Return the value of each seed, their mean and standard deviation."""
     numbers = [value for value in values.values() if math.isfinite(value)]
     return {
-        "values": {str(seed): number(value) for seed, value in values.items()},
+        "values": {seed: number(value) for seed, value in values.items()},
         "mean": statistics.fmean(numbers) if numbers else None,
         "sd": statistics.stdev(numbers) if len(numbers) > 1 else None,
     }
