@@ -62,9 +62,10 @@ def bucket_intervals(model: Model, test_set: str, buckets: Buckets) -> Intervals
 
 def _texts(model: Model, test_set: str) -> _Texts | None:
     """Return the texts of a test set; None where one is missing, or has another number of lines."""
-    files = {seed: file for seed, folder in model.runs.items() for file in folder.glob(f"hyp-{test_set}.*")}
+    # not by a pattern: the stem of test.2016.de is not that of test.de
+    files = {seed: file for seed, folder in model.runs.items() for file in _of_stem(folder, f"hyp-{test_set}")}
     targets = {file.suffix for file in files.values()}
-    sources = [path.name for path in (model.work / "raw").glob(f"{test_set}.*") if path.suffix not in targets]
+    sources = [path.name for path in _of_stem(model.work / "raw", test_set) if path.suffix not in targets]
     if len(targets) != 1 or len(sources) != 1:
         return None
     source, reference = model.work / "text" / sources[0], model.work / "raw" / f"{test_set}{targets.pop()}"
@@ -76,3 +77,7 @@ def _texts(model: Model, test_set: str) -> _Texts | None:
         return None
     lengths = [len(line.split()) for line in join_bpe(lines, bpe_kind(lines))]
     return _Texts(lengths, refs, hyps, settings_of(next(iter(files.values()))))
+
+
+def _of_stem(folder: Path, stem: str) -> list[Path]:
+    return [path for path in folder.glob("*.*") if path.stem == stem]

@@ -56,14 +56,14 @@ from fairseq_rope.experiments.work_folder import (
 
 def results_json(work: Path, names: Sequence[str] = ()) -> str:
     """Return `results_data` as a JSON object on one line; for arguments and errors see `results.results_text`."""
-    return json.dumps(results_data(find_models(work, names)), ensure_ascii=False, allow_nan=False)
+    return json.dumps(results_data(find_models(work, names)), ensure_ascii=False)
 
 
 def results_data(found: Sequence[Model]) -> dict[str, Any]:
     """Return the fields above; for errors see `results.results_text`."""
     models, left_out = validated_models(found)
     folders = run_folders(models)
-    return {
+    fields: dict[str, Any] = {
         "baseline": models[0].name,
         "models": {model.name: _model(model) for model in models},
         "seed_differences": [dataclasses.asdict(each) for each in seed_differences(models)],
@@ -72,6 +72,8 @@ def results_data(found: Sequence[Model]) -> dict[str, Any]:
         "signatures": score_signatures(folders),
         "notes": left_out + run_notes(folders) + pair_notes(models),
     }
+    # as JSON has it: seeds are text
+    return dict(json.loads(json.dumps(fields, allow_nan=False)))
 
 
 def _model(model: Model) -> dict[str, Any]:
@@ -80,7 +82,7 @@ def _model(model: Model) -> dict[str, Any]:
         "seeds": [*model.runs],
         "statistics": {name: _statistic(row) for name, row in rows.items()},
         "buckets": _buckets(model),
-        "curves": {str(seed): _curve(folder) for seed, folder in model.runs.items()},
+        "curves": {seed: _curve(folder) for seed, folder in model.runs.items()},
     }
 
 
@@ -147,7 +149,7 @@ def _over_seeds(values: Mapping[int, float]) -> dict[str, Any]:
     """Return the value of each seed, their mean and standard deviation."""
     numbers = [value for value in values.values() if math.isfinite(value)]
     return {
-        "values": {str(seed): number(value) for seed, value in values.items()},
+        "values": {seed: number(value) for seed, value in values.items()},
         "mean": statistics.fmean(numbers) if numbers else None,
         "sd": statistics.stdev(numbers) if len(numbers) > 1 else None,
     }

@@ -3,12 +3,14 @@
 #
 # Out: $WORK/report.html  written again after each validation, and when the recipe ends or is stopped
 
-FOLLOWER="" # the process that writes it meanwhile
+FOLLOWER="" # the process group that writes it meanwhile
 
 # follow_page: begin to write it.
 follow_page() {
   ((${NODE_RANK:-0} == 0)) || return 0
+  set -m # a group of its own
   (
+    trap - EXIT
     # it holds no lock, or a recipe that is called again would wait for it
     for fd in /proc/"$BASHPID"/fd/*; do
       fd=${fd##*/}
@@ -17,13 +19,17 @@ follow_page() {
     exec nice -n 19 python -m fairseq_rope_data.follow $$ "$WORK" \
       python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html"
   ) </dev/null >&2 &
+  set +m
   FOLLOWER=$!
 }
 
 # write_page MODEL...: the last time; without models all that there are.
 write_page() {
-  kill "$FOLLOWER" 2>/dev/null || true
-  wait "$FOLLOWER" 2>/dev/null || true
+  if [[ -n $FOLLOWER ]]; then
+    kill -TERM -- "-$FOLLOWER" 2>/dev/null || true
+    wait "$FOLLOWER" 2>/dev/null || true
+    FOLLOWER=""
+  fi
   python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html" ${1:+--models "$@"} >&2
   printf '\nThe page of this experiment: %s\n' "$WORK/report.html"
 }

@@ -33,6 +33,9 @@ def work(tmp_path: Path) -> Path:
     write(tmp_path / "raw" / "test.2016.de", REFS)
     write(tmp_path / "raw" / "test.2016.en", SOURCE)
     write(tmp_path / "text" / "test.2016.en", SOURCE)
+    # of another test set, whose name this one's begins with
+    for other in ("raw/test.de", "raw/test.en", "text/test.en", "raw/test.2016.extra.en"):
+        write(tmp_path / other, ["x"])
     settings = ScoreSettings("de", detokenized=True)
     for seed, name in enumerate(RUNS):
         hyps = system(REFS, errors=0.3, seed=seed)
