@@ -1,4 +1,4 @@
-"""Show how attention falls with distance: RoFormer's bound (figure 2), the mean cosine, and trained models' weights.
+r"""Show how attention falls with distance: RoFormer's bound (figure 2), the mean cosine, and trained models' weights.
 
     python -m fairseq_rope.tools.decay --head-dim 32 64 128 --output decay.png
     python -m fairseq_rope.tools.decay --rope-base 500 10000 --rope-scaling yarn --rope-scaling-factor 4 \
@@ -9,11 +9,11 @@ Options of rotation are those of the model and can have several values; with --r
 with it. The bound is that of eq. 37, B(n) = 1/(d/2) sum_j |S_j|; the mean cosine is the score of a query and a key that
 are equal. docs/decay.md says what both show, and what they don't.
 
---path measures self-attention on sentence pairs of --data, forced decoding in the decoder: for each distance, the key's
-position less the query's, the mean weight over sentences, queries, layers and heads; the same by even attention, where
-a query's weight is shared out evenly among the keys that it sees: 1 where distance does not matter; and how many pairs
-there are. </s> as a key is counted apart. Any encoder-decoder Transformer will do, whatever its positions; of one that
-rotates there are bound and cosine too. It runs on the CPU.
+--path measures self-attention on sentence pairs of --data, the decoder being given the reference: for each distance,
+the key's position less the query's, the mean weight over sentences, queries, heads and layers; that by even attention,
+where a query's weight is shared out evenly among the keys that it sees: 1 where distance does not matter; and how many
+pairs there are. </s> as a key is counted apart. Any encoder-decoder Transformer will do, whatever its positions; of one
+that rotates there are bound and cosine too. It runs on the CPU.
 """
 
 import argparse

@@ -6,6 +6,7 @@ import pytest
 import torch
 from fairseq.data.data_utils import collate_tokens
 
+from fairseq_rope.experiments import decay_figure
 from fairseq_rope.experiments.attention_distances import attention_by_distance
 from fairseq_rope.models._positions import POSITION_METHODS
 from fairseq_rope.modules.recorded_attention import recorded_self_attention
@@ -152,3 +153,27 @@ def test_text_without_words_is_refused():
     batch = {"net_input": {"src_tokens": end, "src_lengths": torch.tensor([1]), "prev_output_tokens": end}}
     with pytest.raises(UserError, match=r"^there are no words to measure attention on$"):
         attention_by_distance(small(), [batch], limit=LIMIT, pad=PAD, end=EOS)
+
+
+def test_the_picture_has_layers_of_one_model_and_means_of_several_where_there_are_pairs_enough(
+    tmp_path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
+    monkeypatch.setattr(decay_figure, "MIN_PAIRS", 20)
+    figures = []
+    monkeypatch.setattr(decay_figure, "write_figure", lambda figure, _: figures.append(figure))
+    first, second = measured(make_model()[0]), measured(make_model(position_method="alibi")[0])
+    decay_figure.draw_decay([], {"a": first}, tmp_path / "a.svg")
+    decay_figure.draw_decay([], {"a": first, "b": second}, tmp_path / "a.svg")
+    for side, alone, together in zip(first, figures[0].axes, figures[1].axes, strict=True):
+        enough = first[side].pairs >= 20
+        assert 2 < enough.sum() < len(enough)
+        lines = {line.get_label(): line for line in alone.lines}
+        layers = [f"layer {number + 1}" for number in range(len(first[side].weights))]
+        assert [label for label in lines if not label.startswith("_")] == [*layers, "mean of layers"]
+        for label, expected in zip(layers, first[side].relative, strict=True):
+            assert [*lines[label].get_xdata()] == first[side].distances[enough].tolist()
+            assert [*lines[label].get_ydata()] == expected[enough].tolist()
+        lines = {line.get_label(): [*line.get_ydata()] for line in together.lines}
+        for label, found in (("a", first), ("b", second)):
+            assert lines[label] == found[side].relative.mean(dim=0)[enough].tolist()

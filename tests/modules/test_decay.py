@@ -139,6 +139,14 @@ def test_one_score_of_the_model_is_the_bound(options, distance):
     near(score(rotary(**options), q, k, distance), 8 * decay_bound(found), 100 * ROTATED[torch.float64])
 
 
+@pytest.mark.parametrize("furthest", [1, 5, 40])
+def test_a_head_can_score_highest_at_any_distance(furthest: int):
+    q = torch.view_as_real(phasors([furthest]).conj().resolve_conj()).reshape(1, 16)
+    k = torch.tensor([1.0, 0.0] * 8, dtype=torch.float64)[None]
+    scores = [score(rotary(), q, k, distance).item() for distance in range(100)]
+    assert max(scores) == scores[furthest] == pytest.approx(8, abs=1e-6)
+
+
 def test_xpos_shrinks_each_pair_by_its_own_zeta():
     stretch = xpos_stretch(100, 16, rotary_dim=16, layout="interleaved").diagonal()[::2]
     near(phasors([100], method=XPos).abs()[0], stretch)
