@@ -5,6 +5,7 @@ a source that has changed since, there is no interval.
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
