@@ -1,9 +1,9 @@
 """Run a command after each validation and each score in a work folder, as long as a recipe is at work.
 
-    python -m fairseq_rope_data.follow 4711 runs/mine python -m fairseq_rope.tools.report runs/mine --output report.html
+    python -m fairseq_rope_data.follow $$ runs/mine python -m fairseq_rope.tools.report runs/mine --output report.html
 
-4711 is the recipe's process. When it has ended, or was killed, the command is run a last time. It takes no more than a
-twentieth of the time: what comes sooner waits. What it says when it fails, as before the first validation, is left out.
+$$ is the process that starts it, a recipe. When that has ended or was killed, the command is run a last time. It takes
+no more than a twentieth of the time: what comes sooner waits. What it says is left out, also when it fails.
 """
 
 import os
@@ -24,12 +24,12 @@ def progress(work: Path) -> dict[Path, int]:
     return found | {path: path.stat().st_size for path in sorted(work.glob("*/score-*.json"))}
 
 
-def follow(work: Path, process: int, command: list[str]) -> None:
-    """Run the command whenever there is progress, until the process has ended, and then once more."""
+def follow(parent: int, work: Path, command: list[str]) -> None:
+    """Run the command whenever there is progress, until the parent process has ended, and then once more."""
     seen: dict[Path, int] = {}
     next_start = 0.0
     while True:
-        alive = _lives(process)  # before the look, or what comes between the two would be missed
+        alive = os.getppid() == parent  # asked before the look, or what comes between the two would be missed
         now = progress(work)
         if any(now.values()) and now != seen and (not alive or time.monotonic() >= next_start):
             start, seen = time.monotonic(), now
@@ -40,23 +40,13 @@ def follow(work: Path, process: int, command: list[str]) -> None:
         time.sleep(SECONDS)
 
 
-def _lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # another user's
-    return True
-
-
 def main() -> None:
     parser = cli.parser(__doc__, "follow", allow_abbrev=False)
-    parser.add_argument("process", type=int, metavar="PID", help="the process that is followed")
-    parser.add_argument("work", type=Path, metavar="WORK", help="its work folder")
+    parser.add_argument("parent", type=int, metavar="PID", help="the process that starts this one")
+    parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
     parser.add_argument("command", metavar="COMMAND", help="what is run")
     options, arguments = parser.parse_known_args()
-    follow(options.work, options.process, [options.command, *arguments])
+    follow(options.parent, options.work, [options.command, *arguments])
 
 
 if __name__ == "__main__":

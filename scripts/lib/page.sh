@@ -18,7 +18,7 @@ follow_page() {
     done
     exec nice -n 19 python -m fairseq_rope_data.follow $$ "$WORK" \
       python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html"
-  ) </dev/null >&2 &
+  ) </dev/null &>/dev/null & # who waits for the end of the recipe's output does not wait for it
   set +m
   FOLLOWER=$!
 }
