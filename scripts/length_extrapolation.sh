@@ -31,7 +31,7 @@ if ((${#FILES[@]})) || [[ -s $WORK/test-sets ]]; then
 fi
 tested_sets sets
 RESULTS=(--statistics "${sets[@]/%/: BLEU}" "valid loss, best")
-run_recipe "$corpus" plot
+run_recipe "$corpus"
 
 if has_stage evaluate; then
   for set in "${TEST_SETS[@]}"; do

@@ -83,9 +83,12 @@ class ReferenceTransformer:
     normalize_before: bool = False
     method: str = "rope"
     ffn: str | None = None
+    # the probabilities of the last sentence: (name of the attention, head, query) -> (keys that it sees,)
+    attention: dict[tuple[str, int, int], Tensor] = field(default_factory=dict)
 
     def logits(self, source: list[int], target: list[int]) -> Tensor:
         """Return the logits of each next token, (T, V), for target input `target` (its first token is </s>)."""
+        self.attention.clear()
         memory = self._stack("encoder", source, memory=None)
         return self._stack("decoder", target, memory) @ self._parameter("decoder.output_projection.weight").T
 
@@ -151,7 +154,8 @@ class ReferenceTransformer:
                     added = [self._relative(n - m, head, queries[m], name, side) for n in range(visible)]
                     scores = scores + torch.stack([bias for bias, _ in added])
                     seen = seen + torch.stack([value for _, value in added])
-                output[m, part] = torch.softmax(scores, 0) @ seen
+                self.attention[name, head, m] = torch.softmax(scores, 0)
+                output[m, part] = self.attention[name, head, m] @ seen
         return self._linear(output, f"{name}.out_proj")
 
     def _rotated(self, x: Tensor, side: str, stretch: int) -> Tensor:

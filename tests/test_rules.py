@@ -15,7 +15,7 @@ FLOORS = [
     ["fairseq_rope.models", "fairseq_rope.criterions", "fairseq_rope.checkpoints", "fairseq_rope.scoring"],
     ["fairseq_rope"],
     ["fairseq_rope.export", "fairseq_rope.experiments", "fairseq_rope.conversion"],
-    ["fairseq_rope.inference"],
+    ["fairseq_rope.inference", "fairseq_rope.page"],
     ["fairseq_rope.tools"],
     ["benchmarks"],
     ["tests"],

@@ -1,8 +1,9 @@
 """Load the models of `--path` for translation, safely and with errors of one line."""
 
 import ast
+import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,18 +52,38 @@ def load_models(
     Raises:
         UserError: see `load_ensemble`.
     """
-    try:
+    with _one_line(paths, data, whole=not suffix and shards == 1):
         models, _ = checkpoint_utils.load_model_ensemble(
             list(paths), arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
         )
+    return list(models)
+
+
+def load_with_task(path: str, *, data: str) -> tuple[Any, Any]:
+    """Load a model as it was trained, in evaluation mode on the CPU, and the task that it was trained in, on `data`.
+
+    Raises:
+        UserError: see `load_ensemble`.
+    """
+    with _one_line([path], data):
+        # a task that scores translations would build its tokenizer and search
+        overrides = {"data": data, "eval_bleu": False}
+        (model,), _, task = checkpoint_utils.load_model_ensemble_and_task([path], arg_overrides=overrides)
+    return model.eval(), task
+
+
+@contextlib.contextmanager
+def _one_line(paths: Sequence[str], data: str, *, whole: bool = True) -> Iterator[None]:
+    """Tell what goes wrong while `paths` are loaded; files that are `whole` are looked at themselves."""
+    try:
+        yield
     except UserError:  # of the checks in compat/
         raise
     except Exception as error:  # a wrong dictionary, an arch of another plugin, an old file: each raises its own
-        if not suffix and shards == 1:
+        if whole:
             for path in paths:
                 load_checkpoint(Path(path))  # only for its checks, whose errors say what is wrong with a file
         raise UserError(f"--path {os.pathsep.join(paths)} does not fit DATA {data}: {brief(error)}") from error
-    return list(models)
 
 
 def brief(error: Exception) -> str:

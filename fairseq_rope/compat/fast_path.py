@@ -28,6 +28,13 @@ class NoFastPath(nn.Module):
         nn.Module._load_from_state_dict(self, *args)
 
 
+def switch_off_fast_path(model: nn.Module) -> None:
+    """Let the layers of a stock model, too, attend by their `self_attn`."""
+    for module in model.modules():
+        if hasattr(module, "can_use_fastpath"):
+            setattr(module, "can_use_fastpath", False)  # noqa: B010  a stock layer declares no such thing
+
+
 def drop_copies(state_dict: dict[str, Tensor], name: str) -> None:
     """Take the copies out of a checkpoint's layers under `name`, those that --encoder-layers-to-keep prunes too."""
     for key in [key for key in state_dict if key.startswith(f"{name}.layers.")]:

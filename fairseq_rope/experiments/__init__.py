@@ -1,4 +1,4 @@
-"""The runs in a recipe's work folder as statistics, tables and curves.
+"""The runs in a recipe's work folder, and models' attention by distance, as statistics, tables and curves.
 
-Imports `scoring` and `fairseq_rope_data`.
+Imports `models`, `modules`, `scoring`, `compat` and `fairseq_rope_data`.
 """

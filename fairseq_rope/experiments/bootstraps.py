@@ -23,7 +23,7 @@ class ModelBootstrap:
     metrics: list[Bootstrap]
 
 
-def bootstraps(work: Path, models: Sequence[Model]) -> Iterator[ModelBootstrap]:
+def bootstraps(models: Sequence[Model]) -> Iterator[ModelBootstrap]:
     """Compare each model with the first one, the baseline, on each test set, in the seeds of which both have text.
 
     Seeds whose text was scored in another way, such as lower-cased, are compared by themselves.
@@ -37,11 +37,11 @@ def bootstraps(work: Path, models: Sequence[Model]) -> Iterator[ModelBootstrap]:
         for seed in sorted(model.runs.keys() & baseline.runs.keys()):
             for file in sorted(baseline.runs[seed].glob("hyp-*.*"), reverse=True):
                 name = file.name.removeprefix("hyp-")
-                if (model.runs[seed] / file.name).is_file() and (work / "raw" / name).is_file():
+                if (model.runs[seed] / file.name).is_file() and (baseline.work / "raw" / name).is_file():
                     found.setdefault((name, settings_of(file)), []).append(seed)
         for (name, settings), seeds in found.items():
             files = {each.name: [each.runs[seed] / f"hyp-{name}" for seed in seeds] for each in (baseline, model)}
-            compared = compare_seeds(files, work / "raw" / name, settings)
+            compared = compare_seeds(files, baseline.work / "raw" / name, settings)
             yield ModelBootstrap(Path(name).stem, baseline.name, model.name, seeds, compared)
 
 

@@ -34,19 +34,18 @@ class _Texts(NamedTuple):
     settings: ScoreSettings
 
 
-def bucket_intervals(work: Path, model: Model, test_set: str, buckets: Buckets) -> Intervals:
+def bucket_intervals(model: Model, test_set: str, buckets: Buckets) -> Intervals:
     """Return the ends of the 95% interval of each bucket's BLEU, as the mean over seeds, of buckets that have one.
 
     Args:
-        work: a recipe's work folder.
-        model: one of its models.
+        model: one of a work folder.
         test_set: the name of a test set.
         buckets: words and number of sentences of a bucket -> its BLEU by seed, as reports have it.
 
     Raises:
         UserError: a file is damaged.
     """
-    texts = _texts(work, model, test_set)
+    texts = _texts(model, test_set)
     if texts is None:
         return {}
     lines = bucket_lines(texts.lengths)
@@ -62,15 +61,15 @@ def bucket_intervals(work: Path, model: Model, test_set: str, buckets: Buckets) 
     return found
 
 
-def _texts(work: Path, model: Model, test_set: str) -> _Texts | None:
+def _texts(model: Model, test_set: str) -> _Texts | None:
     """Return the texts of a test set; None where one is missing, or has another number of lines."""
     # not by a pattern: the stem of test.2016.de is not that of test.de
     files = {seed: file for seed, folder in model.runs.items() for file in _of_stem(folder, f"hyp-{test_set}")}
     targets = {file.suffix for file in files.values()}
-    sources = [path.name for path in _of_stem(work / "raw", test_set) if path.suffix not in targets]
+    sources = [path.name for path in _of_stem(model.work / "raw", test_set) if path.suffix not in targets]
     if len(targets) != 1 or len(sources) != 1:
         return None
-    source, reference = work / "text" / sources[0], work / "raw" / f"{test_set}{targets.pop()}"
+    source, reference = model.work / "text" / sources[0], model.work / "raw" / f"{test_set}{targets.pop()}"
     if not (source.is_file() and reference.is_file()):
         return None
     lines, refs = read_lines(source), read_lines(reference)

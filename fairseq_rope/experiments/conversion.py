@@ -31,7 +31,22 @@ def conversion_text(work: Path) -> str:
     Raises:
         UserError: a log or a report is damaged.
     """
-    models = [name for name in _START if (work / name / "train.log").is_file()]
+    models = _models(work)
+    last = {"original": work / "original", **{f"{name}, average": work / name for name in models}}
+    buckets = {
+        name: {row: cell([x], runs=1) for row, x in bucket_statistics(path).items()} for name, path in last.items()
+    }
+    minutes = (f"{name} {read_train_log(work / name / 'train.log').seconds / 60:.1f}" for name in models)
+    updates = table(conversion_columns(work))
+    parts = [f"By updates after the switch:\n\n{updates}", f"Minutes of training: {', '.join(minutes)}"]
+    if any(buckets.values()):
+        parts.append(f"BLEU by words of the source:\n\n{table(buckets)}")
+    return "\n\n".join(parts)
+
+
+def conversion_columns(work: Path) -> dict[str, dict[str, str]]:
+    """Return updates after the switch -> loss and BLEU of both models, as text; for errors see `conversion_text`."""
+    models = _models(work)
     found = (_POINT.fullmatch(folder.name) for folder in work.iterdir() if folder.is_dir())
     points = sorted({int(match[1]) for match in found if match})
     columns = {"0": {name: work / _START[name] for name in models}}
@@ -43,15 +58,11 @@ def conversion_text(work: Path) -> str:
         shown = {name: {**losses[name].get(point, {}), **_shown(folder)} for name, folder in folders.items()}
         rows = list(dict.fromkeys(row for statistics in shown.values() for row in statistics))
         cells[point] = {f"{row}, {name}": shown[name][row] for row in rows for name in models if row in shown[name]}
-    last = {"original": work / "original", **{f"{name}, average": work / name for name in models}}
-    buckets = {
-        name: {row: cell([x], runs=1) for row, x in bucket_statistics(path).items()} for name, path in last.items()
-    }
-    minutes = (f"{name} {read_train_log(work / name / 'train.log').seconds / 60:.1f}" for name in models)
-    parts = [f"By updates after the switch:\n\n{table(cells)}", f"Minutes of training: {', '.join(minutes)}"]
-    if any(buckets.values()):
-        parts.append(f"BLEU by words of the source:\n\n{table(buckets)}")
-    return "\n\n".join(parts)
+    return cells
+
+
+def _models(work: Path) -> list[str]:
+    return [name for name in _START if (work / name / "train.log").is_file()]
 
 
 def _logged_losses(folder: Path) -> dict[str, dict[str, str]]:

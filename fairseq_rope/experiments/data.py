@@ -55,32 +55,33 @@ from fairseq_rope.experiments.work_folder import (
 
 
 def results_json(work: Path, names: Sequence[str] = ()) -> str:
-    """Return the fields above as a JSON object on one line; for arguments and errors see `results.results_text`."""
-    models, left_out = validated_models(find_models(work, names))
+    """Return `results_data` as a JSON object on one line; for arguments and errors see `results.results_text`."""
+    return json.dumps(results_data(find_models(work, names)), ensure_ascii=False, allow_nan=False)
+
+
+def results_data(found: Sequence[Model]) -> dict[str, Any]:
+    """Return the fields above; for errors see `results.results_text`."""
+    models, left_out = validated_models(found)
     folders = run_folders(models)
     fields: dict[str, Any] = {
         "baseline": models[0].name,
-        "models": {model.name: _model(work, model) for model in models},
+        "models": {model.name: _model(model) for model in models},
         "seed_differences": [dataclasses.asdict(each) for each in seed_differences(models)],
-        "bootstraps": [one for each in bootstraps(work, models) for one in _bootstraps(each)],
+        "bootstraps": [one for each in bootstraps(models) for one in _bootstraps(each)],
         "reach": [dataclasses.asdict(each) for each in reaches(models)],
         "signatures": score_signatures(folders),
         "notes": left_out + run_notes(folders) + pair_notes(models),
     }
-    return json.dumps(fields, ensure_ascii=False, allow_nan=False)
+    # the keys are text, as in the JSON
+    return dict(json.loads(json.dumps(fields, allow_nan=False)))
 
 
-def results_data(work: Path, names: Sequence[str] = ()) -> dict[str, Any]:
-    """Return what `results_json` says, as Python has it: seeds are text there too."""
-    return dict(json.loads(results_json(work, names)))
-
-
-def _model(work: Path, model: Model) -> dict[str, Any]:
+def _model(model: Model) -> dict[str, Any]:
     rows = model_rows(model, run_statistics)
     return {
         "seeds": [*model.runs],
         "statistics": {name: _statistic(row) for name, row in rows.items()},
-        "buckets": _buckets(work, model),
+        "buckets": _buckets(model),
         "curves": {seed: _curve(folder) for seed, folder in model.runs.items()},
     }
 
@@ -93,18 +94,18 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     return {**_over_seeds(values), "compared": first.compared, "decimals": decimals}
 
 
-def _buckets(work: Path, model: Model) -> dict[str, list[dict[str, Any]]]:
+def _buckets(model: Model) -> dict[str, list[dict[str, Any]]]:
     values: dict[str, dict[tuple[str, int], dict[int, float]]] = {}
     for seed, folder in model.runs.items():
         for test_set, report in reports(folder).items():
             for bucket in report.get("buckets", []):
                 key = bucket["words"], bucket["sentences"]
                 values.setdefault(test_set, {}).setdefault(key, {})[seed] = bucket["score"]["value"]
-    return {test_set: _bucket_rows(work, model, test_set, rows) for test_set, rows in values.items()}
+    return {test_set: _bucket_rows(model, test_set, rows) for test_set, rows in values.items()}
 
 
-def _bucket_rows(work: Path, model: Model, test_set: str, buckets: Buckets) -> list[dict[str, Any]]:
-    intervals = bucket_intervals(work, model, test_set, buckets)
+def _bucket_rows(model: Model, test_set: str, buckets: Buckets) -> list[dict[str, Any]]:
+    intervals = bucket_intervals(model, test_set, buckets)
     rows = []
     for (words, sentences), values in buckets.items():
         low, high = intervals.get((words, sentences), (None, None))

@@ -14,17 +14,32 @@ def new_figure() -> tuple[Any, Any]:
     Raises:
         UserError: matplotlib is not installed.
     """
+    figure = empty_figure(7, 4.5)
+    return figure, figure.add_subplot()
+
+
+def empty_figure(width: float, height: float) -> Any:
+    """Return a figure of so many inches without axes.
+
+    Raises:
+        UserError: matplotlib is not installed.
+    """
     # fairseq's imports let everything be logged: which of all fonts are looked at, too
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise UserError("a picture needs matplotlib: pip install 'fairseq-rope[plot]'") from None
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    return figure, figure.add_subplot()
+    return Figure(figsize=(width, height), layout="constrained")
 
 
 def write_figure(figure: Any, output: Path) -> None:
-    """Write a figure as the PNG `output`, complete or not at all."""
-    with complete_file(output) as part:
-        figure.savefig(part, format="png", dpi=150)
+    """Write a figure as `output`, complete or not at all: SVG where its name ends so, else PNG.
+
+    The same figure gives the same bytes.
+    """
+    from matplotlib import rc_context
+
+    form = "svg" if output.suffix == ".svg" else "png"
+    with complete_file(output) as part, rc_context({"svg.hashsalt": "fairseq_rope", "svg.fonttype": "none"}):
+        figure.savefig(part, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)

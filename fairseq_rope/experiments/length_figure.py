@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from fairseq_rope.experiments.figure import new_figure, write_figure
 from fairseq_rope.experiments.length_curves import Point
@@ -25,16 +26,24 @@ def draw_length_curves(curves: Mapping[str, Sequence[Point]], output: Path, *, s
         UserError: matplotlib is not installed.
     """
     figure, axes = new_figure()
+    plot_length_curves(figure, axes, curves, score=score)
+    write_figure(figure, output)
+
+
+def plot_length_curves(
+    figure: Any, axes: Any, curves: Mapping[str, Sequence[Point]], *, score: str, colors: Sequence[str] = PALETTE
+) -> None:
+    """Draw into a figure what `draw_length_curves` writes, in these eight colors."""
     drawn = [(title, points) for title, points in curves.items() if points]
     for i, (title, points) in enumerate(drawn):
         # where colors begin again the line is another
-        style = {"color": PALETTE[i % 8], "marker": MARKERS[i % 8], "linestyle": "-" if i < 8 else "--"}
+        style = {"color": colors[i % 8], "marker": MARKERS[i % 8], "linestyle": "-" if i < 8 else "--"}
         lengths, means = [point.length for point in points], [point.mean for point in points]
         axes.errorbar(lengths, means, yerr=[point.deviation or 0 for point in points], label=title, capsize=3, **style)
     sizes = {point.length: point.sentences for _, points in drawn for point in points}
     axes.set_xscale("log", base=2)
     low = min(sizes, default=0.5) / 1.2
-    axes.axvspan(low, 1, color="0.9", zorder=0)
+    axes.axvspan(low, 1, color="0.5", alpha=0.2, linewidth=0, zorder=0)
     axes.set(
         xlim=(low, max(1.2, *sizes, 0) * 1.2), xlabel="mean length by the longest in training (sentences)", ylabel=score
     )
@@ -42,4 +51,3 @@ def draw_length_curves(curves: Mapping[str, Sequence[Point]], output: Path, *, s
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper")
-    write_figure(figure, output)

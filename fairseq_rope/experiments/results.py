@@ -35,7 +35,7 @@ def results_text(work: Path, names: Sequence[str] = ()) -> str:
     models, left_out = validated_models(find_models(work, names))
     folders = run_folders(models)
     parts = [_with_remarks(statistics_table(models, run_statistics), folders, left_out), *_training_noise(models)]
-    parts += [bootstrap_text(each) for each in bootstraps(work, models)]
+    parts += [bootstrap_text(each) for each in bootstraps(models)]
     if found := [*reaches(models)]:
         parts.append(f"{TITLE}\n\n{reach_table(found)}")
     if any(bucket_statistics(folder) for folder in folders):

@@ -32,32 +32,40 @@ class Model:
     runs: dict[int, Path]
 
     @property
+    def work(self) -> Path:
+        """The work folder of its first run."""
+        return next(iter(self.runs.values())).parent
+
+    @property
     def title(self) -> str:
         """The head of the model's column."""
         return self.name if len(self.runs) == 1 else f"{self.name} ({len(self.runs)} seeds)"
 
 
-def find_models(work: Path, names: Sequence[str] = ()) -> list[Model]:
+def find_models(work: Path | Sequence[Path], names: Sequence[str] = ()) -> list[Model]:
     """Return an experiment's models.
 
     Args:
-        work: a recipe's work folder.
+        work: a recipe's work folder, or several whose runs are compared.
         names: the models wanted, in this order; all of them, in the order of their names, where none is given.
 
     Raises:
         UserError: there is none, or none of a name; a name is given twice; two folders are the same model and seed.
     """
     models: dict[str, dict[int, Path]] = {}
-    for name, seed, folder in sorted((*name_and_seed(log.parent), log.parent) for log in work.glob("*/train.log")):
+    works = [work] if isinstance(work, Path) else work
+    folders = [log.parent for each in works for log in each.glob("*/train.log")]
+    for name, seed, folder in sorted((*name_and_seed(folder), folder) for folder in folders):
         runs = models.setdefault(name, {})
         if seed in runs:
             raise UserError(f"{folder} and {runs[seed]} are the same model and seed")
         runs[seed] = folder
+    named = " and ".join(map(str, works))
     if not models:
-        raise UserError(f"{work} holds no model: a model is a folder with a train.log")
+        raise UserError(f"{named} holds no model: a model is a folder with a train.log")
     for name in names:
         if name not in models:
-            raise UserError(f"--models {name}: {work} holds no such model, only {', '.join(models)}")
+            raise UserError(f"--models {name}: {named} holds no such model, only {', '.join(models)}")
         if names.count(name) > 1:
             raise UserError(f"--models has {name} twice")
     return [Model(name, models[name]) for name in names or models]

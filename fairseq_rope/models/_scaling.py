@@ -33,6 +33,13 @@ class Scaling(NamedTuple):
     factor: float = 1.0
     original_length: int = 1
 
+    def __str__(self) -> str:
+        """Return it as a figure or table names it."""
+        if self.name == "none":
+            return self.name
+        length = f" of {self.original_length:,} tokens" if self.name in _WITH_LENGTH else ""
+        return f"{self.name} x {self.factor:.15g}{length}"
+
 
 NO_SCALING = Scaling()
 

@@ -3,11 +3,11 @@
 import contextlib
 import os
 import platform
-import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import fairseq_rope
+from fairseq_rope_data.provenance import commit, lines, processor
 
 # settings of a user's that change speed or memory
 _SETTINGS = (
@@ -23,14 +23,13 @@ def environment(device: str) -> dict[str, str]:
     import torch
 
     facts = {"fairseq_rope": fairseq_rope.__version__}
-    with contextlib.suppress(OSError, subprocess.CalledProcessError):
-        command = ["git", "-C", str(_ROOT), "describe", "--always", "--dirty", "--abbrev=7"]
-        facts["commit"] = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    if (known := commit(_ROOT)) is not None:
+        facts["commit"] = known
     for name in ("fairseq", "fairseq-fixed"):
         with contextlib.suppress(PackageNotFoundError):
             facts[name] = version(name)
     facts |= {"Python": platform.python_version(), "torch": torch.__version__}
-    facts["CPU"] = f"{cpu_name()}, {CORES} cores"
+    facts["CPU"] = f"{processor()}, {CORES} cores"
     facts["threads"] = str(torch.get_num_threads())
     if device == "cuda":
         facts |= {"GPU": torch.cuda.get_device_name(), "CUDA": str(torch.version.cuda)}
@@ -39,24 +38,11 @@ def environment(device: str) -> dict[str, str]:
     return facts
 
 
-def cpu_name() -> str:
-    """Return what this machine's processor calls itself."""
-    names = [line.partition(": ")[2] for line in _lines("/proc/cpuinfo") if line.startswith("model name")]
-    return names[0] if names else platform.processor()
-
-
 def available_memory() -> int:
     """Return the bytes of memory that programs can still have: the machine's, or the container's if less."""
-    free = [int(line.split()[1]) * 1024 for line in _lines("/proc/meminfo") if line.startswith("MemAvailable:")]
+    free = [int(line.split()[1]) * 1024 for line in lines("/proc/meminfo") if line.startswith("MemAvailable:")]
     folder = Path("/sys/fs/cgroup")
-    limit, used = (_lines(folder / name) for name in ("memory.max", "memory.current"))
+    limit, used = (lines(folder / name) for name in ("memory.max", "memory.current"))
     if limit and used and limit[0] != "max":
         free.append(int(limit[0]) - int(used[0]))
     return min(free, default=0)
-
-
-def _lines(path: str | Path) -> list[str]:
-    try:
-        return Path(path).read_text().splitlines()
-    except OSError:
-        return []

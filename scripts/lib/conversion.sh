@@ -27,19 +27,21 @@ given_text() { :; }
 run_conversion() {
   local stage
   check_given_files
-  setup_env "" data
+  setup_env "" data,plot
   read_checkpoint
   ((CHECK == 0)) || exit 0
   lock_work
   read_facts
   compare_places
   ! has_stage prepare || prepare_conversion
+  ! has_stage train evaluate || follow_page
   for stage in train average evaluate; do
     ! has_stage "$stage" || each_model "${stage}_conversion"
   done
   has_stage evaluate || return 0
   printf 'The original had %s updates.\n\n' "$ORIGINAL_UPDATES"
   python -m fairseq_rope.tools.results "$WORK"
+  write_page
 }
 
 # check_given_files: what needs no Python to be known.

@@ -76,12 +76,13 @@ score_set() { # SET DIR
     --json "${options[@]}"
 }
 
-# show_results: the table. Several models are its columns; one alone stands beside what else the work folder has.
+# show_results: table and page. Several models are its columns; one alone stands beside what else the work folder has.
 show_results() {
   local columns=()
   # shellcheck disable=SC2206  # names without spaces
-  [[ $MODELS != *" "* ]] || columns=(--models $MODELS)
-  python -m fairseq_rope.tools.results "$WORK" "${columns[@]}" "${RESULTS[@]}"
+  [[ $MODELS != *" "* ]] || columns=($MODELS)
+  python -m fairseq_rope.tools.results "$WORK" ${columns[0]:+--models "${columns[@]}"} "${RESULTS[@]}"
+  write_page "${columns[@]}"
 }
 
 # how_to_translate [REMARK]: tell people what to copy; the environment is named where it is the recipe's own.

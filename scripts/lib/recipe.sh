@@ -3,6 +3,9 @@
 
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+# shellcheck source=scripts/lib/command.sh
+source "$ROOT/scripts/lib/command.sh"
+remember_command "$@" # those of the script that sources this file
 # shellcheck source=scripts/lib/options.sh
 source "$ROOT/scripts/lib/options.sh"
 # shellcheck source=scripts/lib/settings.sh
@@ -27,6 +30,8 @@ source "$ROOT/scripts/lib/binarize.sh"
 source "$ROOT/scripts/lib/training.sh"
 # shellcheck source=scripts/lib/evaluate_translation.sh
 source "$ROOT/scripts/lib/evaluate_translation.sh"
+# shellcheck source=scripts/lib/page.sh
+source "$ROOT/scripts/lib/page.sh"
 # shellcheck source=scripts/lib/parallel.sh
 source "$ROOT/scripts/lib/parallel.sh"
 # shellcheck source=scripts/lib/stages.sh

@@ -39,7 +39,7 @@ run_preparation() {
   fi
 }
 
-# run_recipe CORPUS [EXTRAS]: all stages that are named; EXTRAS are of the Python environment.
+# run_recipe CORPUS: all stages that are named.
 run_recipe() {
   local prepare=(bash "$ROOT/data-prep/prepare_$1.sh" --conf "$CONF" --models "$MODELS" --seeds "$SEEDS") stage
   prepare+=("${FILES[@]}" "${STAGES[@]}")
@@ -47,12 +47,13 @@ run_recipe() {
   export WORK
   "${prepare[@]}" --check || exit
   ((CHECK == 0)) || exit 0
-  setup_env "" "data${2:+,$2}"
+  setup_env "" data,plot
   if ((NODE_RANK == 0)); then
     lock_work
     RECIPE_PROCESS=$$ "${prepare[@]}" || exit
     ! has_stage train average evaluate || read_given
   fi
+  ! has_stage train evaluate || follow_page
   for stage in train average evaluate; do
     has_stage "$stage" || continue
     share_work

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # In:  $WORK/data-bin
-# Out: $WORK/MODEL/{train.log,checkpoint*.pt,averaged.pt}
+# Out: $WORK/MODEL/{train.log,provenance.jsonl,checkpoint*.pt,averaged.pt}
 # Settings: MODEL_NAME, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, SOURCE_LANG, TARGET_LANG, SHARDS.
 # Beside each product stands what it was made from: $WORK/MODEL/{settings,averaged.pt.settings,...}, see records.sh.
 
@@ -52,6 +52,7 @@ train_model() {
     # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
     python -m fairseq_rope.tools.repair "$dir" >&2
     begin_training "$dir" "$(train_record "$1" "$2")"
+    python -m fairseq_rope_data.provenance "$dir/provenance.jsonl" --source "$ROOT" --command "$COMMAND"
     log "train $dir: ${options[*]}"
     options+=(--log-file "$dir/train.log" --tensorboard-logdir "$dir/tensorboard")
   fi
@@ -63,7 +64,7 @@ train_model() {
 # begin_training DIR RECORD: a training that ended before its first checkpoint leaves no log to a training of other settings.
 begin_training() {
   if ! has_checkpoint "$1" && [[ -s $1/settings && $(grep -v '^# ' -- "$1/settings") != "$2" ]]; then
-    rm -rf -- "$1/train.log" "$1/tensorboard"
+    rm -rf -- "$1/train.log" "$1/provenance.jsonl" "$1/tensorboard"
   fi
   keep_record "$1/settings" "$2"
 }

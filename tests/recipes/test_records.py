@@ -1,7 +1,9 @@
 """scripts/lib/records.sh: a work folder is made from today's text and settings, or a run says so before it works."""
 
+import json
 import shlex
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,17 @@ def test_a_moved_folder_has_nothing_left_to_do(stubs: Stubs, work: Path):
     done = stubs.run(work, *stubs.command())
     assert done.returncode == 0, done.stderr
     assert state(work) == before and " make " not in done.stderr
+
+
+def test_the_command_is_kept_with_each_start_of_a_training_in_words_that_repeat_it(stubs: Stubs, finished: Path):
+    (line,) = (finished / "rope" / "provenance.jsonl").read_text(encoding="utf-8").splitlines()
+    printed = ["bash", "-c", f"printf '%s\\0' {json.loads(line)['command']}"]  # a shell reads it: a path has a line end
+    words = subprocess.run(printed, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
+    script = words.index("bash")
+    assert words[script + 1] == "scripts/run_bitext.sh" and words[script + 2 :] == stubs.command()[2:]
+    variables = dict(word.split("=", 1) for word in words[:script])
+    assert variables["WORK"] == str(finished) and variables["FAIRSEQ_ROPE_ENV"] == "none"
+    assert not variables.keys() & {"PATH", "HOME", "VIRTUAL_ENV", "PYTHONPATH", "RECORD"}
 
 
 def test_damaged_data_is_told_before_any_work(stubs: Stubs, work: Path):

@@ -12,12 +12,12 @@ from typing import Any
 import torch
 
 from benchmarks.engines.process import EngineProcess, Result
-from benchmarks.environment import cpu_name
 from benchmarks.report import Row, ranged, table
 from fairseq_rope.export.ctranslate2.writer import write_model
 from fairseq_rope.inference.fairseq_engine import FairseqEngine
 from fairseq_rope.inference.translator import Translator
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.provenance import processor
 
 STOCK = "fairseq, --stock"
 
@@ -108,7 +108,7 @@ def facts(args: argparse.Namespace, options: Sequence[str]) -> dict[str, Any]:
     """Return what the figures depend on."""
     on_gpu = torch.cuda.is_available() and "--cpu" not in options
     return {
-        "device": torch.cuda.get_device_name() if on_gpu else cpu_name(),
+        "device": torch.cuda.get_device_name() if on_gpu else processor(),
         "threads": args.threads,
         "python": platform.python_version(),
         **{name: version(name) for name in ("torch", "ctranslate2")},

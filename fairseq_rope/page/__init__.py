@@ -1,0 +1,4 @@
+"""One self-contained HTML page of an experiment: what was asked, what came out, how sure it is, and how to repeat it.
+
+Imports experiments and what stands below it.
+"""

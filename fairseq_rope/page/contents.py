@@ -1,0 +1,149 @@
+"""Everything that the page of an experiment shows, from its work folders."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairseq_rope.experiments.conversion import conversion_columns, is_conversion
+from fairseq_rope.experiments.data import results_data
+from fairseq_rope.experiments.length_curves import Point, length_curves
+from fairseq_rope.experiments.work_folder import Model, find_models, validated_models
+from fairseq_rope.page import tables, verdict
+from fairseq_rope.page.comparisons import comparisons
+from fairseq_rope.page.figures import curves_figure, length_figure, windows_figure
+from fairseq_rope.page.origin import check_same_data, raw_files, run_starts
+from fairseq_rope.page.settings import differing_settings, run_settings
+from fairseq_rope_data.errors import UserError
+
+LengthCurves = Mapping[str, Sequence[Point]]
+
+
+def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the variables of page.html.j2.
+
+    Args:
+        works: work folders of recipes, of one experiment: with the same data, no model and seed twice.
+        names: see `find_models`.
+
+    Raises:
+        UserError: the folders differ in their data; and see `find_models` and what reads logs and reports.
+    """
+    data = {work: raw_files(work) for work in works}
+    check_same_data(data)
+    found = find_models(works, names)
+    models, _ = validated_models(found)
+    results = results_data(found)
+    starts = {path.name: run_starts(path) for model in models for path in model.runs.values()}
+    settings = {model.name: {seed: run_settings(path) for seed, path in model.runs.items()} for model in models}
+    differing = differing_settings(settings)
+    contents = {
+        "title": ", ".join(work.resolve().name for work in works),
+        "question": verdict.question(results),
+        "verdicts": verdict.verdicts(results),
+        "models": [model.name for model in models],
+        "baseline": results["baseline"],
+        "missing": [*results["notes"], *_missing(models, results)],
+        "scores": tables.scores_table(results),
+        "runs": tables.runs_table(results),
+        "signatures": results["signatures"],
+        "samples": comparisons(models),
+        "differing": [[name, *(row.get(model.name, "unknown") for model in models)] for name, row in differing.items()],
+        "no_difference": _no_difference(settings),
+        "data": _data_rows(next(iter(data.values()))),
+        **_origin(starts),
+        "conversion": _conversion(works),
+        **_figures(models, results),
+        "bootstraps": tables.bootstraps_table(results),
+        "reach": tables.reach_table(results),
+        "numbers": {"results": results, "settings": settings, "starts": starts, "data": next(iter(data.values()))},
+    }
+    return {**contents, "sections": _sections(contents)}
+
+
+def _missing(models: Sequence[Model], results: Mapping[str, Any]) -> list[str]:
+    """Return which scores models lack that others have, a line each."""
+    missing = []
+    names = dict.fromkeys(name for other in results["models"].values() for name in other["statistics"])
+    for model in models:
+        found = results["models"][model.name]["statistics"]
+        for name in names:
+            values = found.get(name, {"values": {}})["values"]
+            lacking = [str(seed) for seed in model.runs if values.get(str(seed)) is None]
+            if lacking and ": " in name:
+                missing.append(f"{model.name}: no {name} of seed {', '.join(lacking)}")
+    return missing
+
+
+def _no_difference(settings: Mapping[str, Mapping[int, Mapping[str, str]]]) -> str:
+    known = [name for name, runs in settings.items() if any(runs.values())]
+    if len(known) < 2:
+        return "Fewer than two models have a record of their settings."
+    return f"None in the records of {', '.join(known)}."
+
+
+def _data_rows(files: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    return [
+        [name, f"{facts.get('lines', 0):,}", f"{facts['bytes']:,}", str(facts["sha256"])]
+        for name, facts in files.items()
+    ]
+
+
+def _origin(starts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return commands, commits, versions and each start of the runs."""
+    every = [(run, number, each) for run, found in starts.items() for number, each in enumerate(found, 1)]
+    rows = [
+        [
+            f"{run}, {number}",
+            *(str(each.get(name) or "unknown") for name in ("date", "commit", "processor")),
+            str(each.get("threads") or "torch's own"),
+            ", ".join(each.get("gpus") or ()) or "none",
+        ]
+        for run, number, each in every
+    ]
+    versions = (f"{name} {version}" for _, _, each in every for name, version in (each.get("versions") or {}).items())
+    return {
+        "starts": rows,
+        "commands": [*dict.fromkeys(str(each["command"]) for _, _, each in every if each.get("command"))],
+        "commits": [*dict.fromkeys(str(each["commit"]) for _, _, each in every if each.get("commit"))],
+        "versions": [*dict.fromkeys(versions)],
+    }
+
+
+def _conversion(works: Sequence[Path]) -> tables.PageTable | None:
+    """Return losses and scores by updates after a switch, where that is what was done."""
+    if len(works) > 1 or not is_conversion(works[0]):
+        return None
+    return tables.columns_table(conversion_columns(works[0]), "updates after the switch")
+
+
+def _figures(models: Sequence[Model], results: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures; None and a remark in their place where matplotlib is not installed."""
+    test_sets = dict.fromkeys(name for model in results["models"].values() for name in model["buckets"])
+    try:
+        curves = curves_figure(results["models"])
+        lengths = [length_figure(results["models"], test_set) for test_set in test_sets]
+        lengths += [windows_figure(curves, test_set) for test_set, curves in _window_curves(models, test_sets)]
+    except UserError as error:
+        return {"curves": None, "lengths": [], "no_figures": str(error)}
+    return {"curves": curves, "lengths": [each for each in lengths if each is not None], "no_figures": ""}
+
+
+def _window_curves(models: Sequence[Model], test_sets: Iterable[str]) -> Iterator[tuple[str, LengthCurves]]:
+    """Yield the test sets that were translated in windows of several sentences, with the scores of these."""
+    work = models[0].work
+    for test_set in test_sets:
+        source = next(iter(sorted((work / "text").glob(f"{test_set}-w*.windows.tsv"))), None)
+        lang = run_settings(next(iter(models[0].runs.values()))).get("SOURCE_LANG", "").strip('"')
+        if source is not None and lang:
+            yield test_set, length_curves(work, models, test_set, lang)
+
+
+def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return id and name of each section that the page has."""
+    names = {
+        **{"missing": "To be known", "scores": "Scores", "bootstraps": "Test-set noise", "learning": "Learning"},
+        **{"lengths": "Length", "samples": "Sentences", "settings": "Settings", "runs": "Runs", "origin": "Repeat"},
+    }
+    always = ("scores", "learning", "settings", "runs", "origin")
+    ids = {"bootstraps": "test-noise", "lengths": "length"}
+    return [(ids.get(key, key), name) for key, name in names.items() if key in always or contents.get(key)]

@@ -1,0 +1,168 @@
+"""The figures of the page, each with the table of its numbers: for screen readers, and to copy from."""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairseq_rope.experiments.length_curves import Point
+from fairseq_rope.experiments.length_figure import MARKERS, plot_length_curves
+from fairseq_rope.page.svg import COLORS, label, page_style, svg_text
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure and its numbers.
+
+    Args:
+        title: what it shows.
+        caption: how it is to be read.
+        svg: the SVG element.
+        head: the heads of the table's columns.
+        rows: its rows, of text.
+    """
+
+    title: str
+    caption: str
+    svg: str
+    head: list[str]
+    rows: list[list[str]]
+
+
+def curves_figure(models: Mapping[str, Any]) -> PageFigure:
+    """Draw validation loss over updates, a thin line for each run and a thick one for the mean over seeds.
+
+    Args:
+        models: those of `experiments.data.results_data`.
+    """
+    with page_style("curves") as (figure, axes):
+        for i, (name, model) in enumerate(models.items()):
+            style = _style(i)
+            runs = [_points(curve) for curve in model["curves"].values()]
+            several = len(runs) > 1
+            for points in runs:
+                axes.plot(*_axes(points), **style, linewidth=0.6 if several else 1.8, alpha=0.6 if several else 1)
+            axes.plot(*_axes(_mean(runs)), **style, linewidth=2.2, label=label(name))
+        axes.set(xlabel="updates", ylabel="validation loss (label-smoothed, bits a token)", yscale="log")
+        axes.yaxis.set_major_formatter("{x:.1f}")
+        axes.yaxis.set_minor_formatter("{x:.1f}")
+        axes.grid(alpha=0.2, which="both")
+        axes.legend()
+        svg = svg_text(figure)
+    means = {name: _mean([_points(curve) for curve in model["curves"].values()]) for name, model in models.items()}
+    updates = _thinned(sorted({update for points in means.values() for update in points}))
+    rows = [
+        [f"{update:,}", *(f"{points[update]:.3f}" if update in points else "" for points in means.values())]
+        for update in updates
+    ]
+    return PageFigure(
+        "Validation loss over updates",
+        "Thin lines are runs, thick ones the mean over seeds where all have been validated.",
+        svg,
+        ["updates", *means],
+        rows,
+    )
+
+
+def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None:
+    """Draw BLEU by the words of the source; None where no model has it.
+
+    Args:
+        models: those of `experiments.data.results_data`.
+        test_set: its name.
+    """
+    buckets = {name: model["buckets"].get(test_set, []) for name, model in models.items()}
+    names = list(dict.fromkeys((each["words"], each["sentences"]) for row in buckets.values() for each in row))
+    if not names:
+        return None
+    with page_style(f"length-{test_set}") as (figure, axes):
+        for i, (name, row) in enumerate(buckets.items()):
+            # side by side, or one would hide the other
+            shift = (i - (len(buckets) - 1) / 2) * 0.6 / len(buckets)
+            shown = [each for each in row if each["mean"] is not None]
+            places = [names.index((each["words"], each["sentences"])) + shift for each in shown]
+            means = [each["mean"] for each in shown]
+            whiskers = [[mean - _end(each, "low") for mean, each in zip(means, shown, strict=True)]]
+            whiskers.append([_end(each, "high") - mean for mean, each in zip(means, shown, strict=True)])
+            style = _style(i)
+            axes.errorbar(places, means, yerr=whiskers, **style, marker=MARKERS[i % 8], label=label(name), capsize=3)
+        axes.set_xticks(range(len(names)), [f"{words}\n({count:,})" for words, count in names])
+        axes.set(xlabel="words of the source (sentences)", ylabel="BLEU")
+        axes.grid(alpha=0.2, axis="y")
+        axes.legend()
+        svg = svg_text(figure)
+    rows = []
+    for words, count in names:
+        cells = [next((each for each in row if each["words"] == words), None) for row in buckets.values()]
+        rows.append([f"{words} words, {count:,} sentences", *map(_bucket_cell, cells)])
+    caption = "Means over seeds; whiskers are 95% bootstrap intervals, the noise of the test set."
+    return PageFigure(f"BLEU by length, {test_set}", caption, svg, ["source", *buckets], rows)
+
+
+def windows_figure(curves: Mapping[str, Sequence[Point]], test_set: str) -> PageFigure:
+    """Draw BLEU of windows of several sentences over their length by the longest training example.
+
+    Args:
+        curves: of `experiments.length_curves`.
+        test_set: its name.
+    """
+    shown = {label(title): points for title, points in curves.items() if points}
+    with page_style(f"windows-{test_set}") as (figure, axes):
+        plot_length_curves(figure, axes, shown, score="BLEU", colors=COLORS)
+        svg = svg_text(figure)
+    sizes = {point.sentences: point.length for points in shown.values() for point in points}
+    rows = []
+    for size, length in sorted(sizes.items()):
+        found = [next((point for point in points if point.sentences == size), None) for points in shown.values()]
+        rows.append([f"{size} ({length:.2f})", *map(_point_cell, found)])
+    return PageFigure(
+        f"BLEU of windows of several sentences, {test_set}",
+        "Whiskers are standard deviations over seeds; shaded is what is no longer than the longest in training.",
+        svg,
+        ["sentences (mean length by that)", *shown],
+        rows,
+    )
+
+
+def _point_cell(point: Point | None) -> str:
+    if point is None:
+        return ""
+    return f"{point.mean:.2f}" if point.deviation is None else f"{point.mean:.2f} ± {point.deviation:.2f}"
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Return the line of the model number i; where colors begin again it is another one."""
+    return {"color": COLORS[i % len(COLORS)], "linestyle": "-" if i < len(COLORS) else "--"}
+
+
+def _points(curve: Mapping[str, Any]) -> dict[int, float]:
+    return {updates: loss for updates, loss in zip(curve["updates"], curve["losses"], strict=True) if loss is not None}
+
+
+def _mean(runs: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    """Return the mean of those updates after which all runs have a loss."""
+    shared = sorted(set.intersection(*(set(run) for run in runs)))
+    return {update: statistics.fmean(run[update] for run in runs) for update in shared}
+
+
+def _axes(points: Mapping[int, float]) -> tuple[list[int], list[float]]:
+    return list(points), list(points.values())
+
+
+def _thinned(updates: Sequence[int], most: int = 15) -> list[int]:
+    """Return at most so many of them, evenly, the last one among them."""
+    step = max(1, math.ceil(len(updates) / most))
+    return list(reversed(updates[::-1][::step]))
+
+
+def _end(bucket: Mapping[str, Any], name: str) -> float:
+    return bucket[name] if bucket.get(name) is not None else bucket["mean"]
+
+
+def _bucket_cell(bucket: Mapping[str, Any] | None) -> str:
+    if bucket is None or bucket["mean"] is None:
+        return ""
+    if bucket.get("low") is None:
+        return f"{bucket['mean']:.2f}"
+    return f"{bucket['mean']:.2f} [{bucket['low']:.2f}, {bucket['high']:.2f}]"

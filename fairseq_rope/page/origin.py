@@ -1,0 +1,65 @@
+"""Where the runs of an experiment come from: starts, hardware, versions, and checksums of the data."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from fairseq_rope_data.errors import UserError
+
+Starts = dict[str, list[dict[str, Any]]]  # folder of a run -> what was recorded of each of its starts
+
+
+def run_starts(run: Path) -> list[dict[str, Any]]:
+    """Return what provenance.jsonl says of each start of a run; none where there is no such file.
+
+    Raises:
+        UserError: a line is no JSON object.
+    """
+    path = run / "provenance.jsonl"
+    if not path.is_file():
+        return []
+    starts = []
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
+        try:
+            starts.append(json.loads(line))
+        except ValueError:
+            raise UserError(f"{path}:{number}: a line must be a JSON object, but is {line[:80]!r}") from None
+        if not isinstance(starts[-1], dict):
+            raise UserError(f"{path}:{number}: a line must be a JSON object, but is {line[:80]!r}")
+    return starts
+
+
+def raw_files(work: Path) -> dict[str, dict[str, Any]]:
+    """Return name -> lines, bytes and sha256 of the raw text of a work folder, as its manifest has them.
+
+    Raises:
+        UserError: the manifest is damaged.
+    """
+    path = work / "manifest.json"
+    if not path.is_file():
+        return {}
+    try:
+        files = json.loads(path.read_text(encoding="utf-8"))["files"]
+        return {name: dict(facts) for name, facts in files.items() if name.startswith("raw/")}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UserError(f"{path} is no manifest, which fairseq_rope_data.manifest writes: damaged?") from None
+
+
+def check_same_data(works: Mapping[Path, Mapping[str, Mapping[str, Any]]]) -> None:
+    """Check that work folders whose runs are compared have the same raw text.
+
+    Args:
+        works: work folder -> its raw files, as `raw_files` returns them.
+
+    Raises:
+        UserError: a file differs, or one folder lacks it.
+    """
+    (first, files), *others = works.items()
+    for other, theirs in others:
+        for name in sorted({*files, *theirs}):
+            if files.get(name, {}).get("sha256") != theirs.get(name, {}).get("sha256"):
+                raise UserError(
+                    f"{name} of {first} and {other} is not the same: models are compared on the same data only, "
+                    "make a page for each"
+                )

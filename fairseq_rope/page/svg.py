@@ -1,0 +1,60 @@
+"""matplotlib's figures as SVG that stands inside a page: the same bytes each time, in the page's colors and fonts."""
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fairseq_rope.experiments.figure import new_figure
+from fairseq_rope.experiments.length_figure import PALETTE
+
+INK = "#010203"  # stands for the color of the page's text, which is another one in the dark
+COLORS = (INK, *PALETTE[1:])
+
+_STYLE = {
+    "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and copied
+    "text.parse_math": False,  # a model may be named $x$
+    "font.size": 10,
+    "savefig.transparent": True,
+    "legend.framealpha": 0,
+    **dict.fromkeys(
+        ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color", "grid.color"), INK
+    ),
+}
+# what is for files that stand alone: declarations, metadata with addresses, a style of all elements of the page
+_ALONE = re.compile(
+    r"<\?xml.*?\?>|<!DOCTYPE.*?>|<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>"
+    r"|\sxmlns(:\w+)?=\"[^\"]*\"",
+    re.DOTALL,
+)
+
+
+@contextmanager
+def page_style(name: str) -> Iterator[tuple[Any, Any]]:
+    """Yield a figure and its axes, drawn in the page's style; `name` makes the ids in its SVG its own.
+
+    Raises:
+        UserError: matplotlib is not installed.
+    """
+    figure, _ = new_figure()
+    import matplotlib as mpl
+
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
+        figure.clear()  # axes take their colors when they are made
+        figure.set_size_inches(5.4, 3.7)  # small: its text is read on a phone too
+        yield figure, figure.add_subplot()
+
+
+def svg_text(figure: Any) -> str:
+    """Return a figure as an SVG element; call it within its `page_style`."""
+    file = io.StringIO()
+    figure.savefig(file, format="svg", metadata={"Date": None})
+    text = _ALONE.sub("", file.getvalue()).replace(INK, "currentColor").strip()
+    # as wide as its place
+    return re.sub(r'<svg height="[^"]*"( version="[^"]*")?( viewBox="[^"]*") width="[^"]*"', r"<svg\2", text, count=1)
+
+
+def label(name: str) -> str:
+    """Return a name for a legend: matplotlib leaves those out that begin with _, so a joiner stands before it."""
+    return f"\u2060{name}" if name.startswith("_") else name

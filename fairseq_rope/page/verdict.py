@@ -1,0 +1,78 @@
+"""What an experiment shows, in a sentence for each model that is compared."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_NAMES = ("BLEU", "BLEU4", "chrF2")  # which score is the one that counts: the first of these
+
+
+def question(results: Mapping[str, Any]) -> str:
+    """Return what is asked, of `experiments.data.results_data`."""
+    baseline, *others = results["models"]
+    if not others:
+        return f"What does {baseline} reach?"
+    return f"How {'does' if len(others) == 1 else 'do'} {_listed(others)} compare with {baseline}?"
+
+
+def headline_score(results: Mapping[str, Any]) -> str | None:
+    """Return the statistic that verdicts are about: BLEU of the first test set; None without scores."""
+    names = dict.fromkeys(name for model in results["models"].values() for name in model["statistics"])
+    scores = [name for name in names if ": " in name]
+    return next((name for kind in _NAMES for name in scores if name.endswith(f": {kind}")), None)
+
+
+def verdicts(results: Mapping[str, Any]) -> list[str]:
+    """Return one sentence for each model but the baseline, or one on the baseline where it is alone."""
+    statistic = headline_score(results)
+    baseline = results["baseline"]
+    others = [name for name in results["models"] if name != baseline]
+    if statistic is None:
+        return ["Nothing is translated and scored yet."]
+    test_set, _, score = statistic.partition(": ")
+    if not others:
+        found = results["models"][baseline]["statistics"].get(statistic)
+        return [f"{baseline} reaches {_amount(found)} {score} on {test_set}{_runs(found)}."]
+    return [_compared(results, statistic, baseline, other) for other in others]
+
+
+def _compared(results: Mapping[str, Any], statistic: str, baseline: str, other: str) -> str:
+    test_set, _, score = statistic.partition(": ")
+    over_seeds = next(
+        (x for x in results["seed_differences"] if (x["statistic"], x["model"]) == (statistic, other)), None
+    )
+    if over_seeds is not None:
+        return _sentence(over_seeds, f"{score} on {test_set}", other, baseline)
+    ours, theirs = (results["models"][name]["statistics"].get(statistic) for name in (other, baseline))
+    if ours is None or theirs is None:
+        missing = other if ours is None else baseline
+        return f"{missing} has no {score} on {test_set} yet."
+    sampled = next(
+        (x for x in results["bootstraps"] if (x["test_set"], x["model"], x["metric"]) == (test_set, other, score)), None
+    )
+    interval = "" if sampled is None else f" (95% bootstrap interval {sampled['low']:+.2f} to {sampled['high']:+.2f})"
+    return (
+        f"{other} has {_amount(ours)} {score} on {test_set}, {baseline} {_amount(theirs)}{interval}; "
+        "with fewer than two seeds in common nothing can be concluded about training."
+    )
+
+
+def _sentence(difference: Mapping[str, Any], what: str, other: str, baseline: str) -> str:
+    mean, low, high = (difference[name] for name in ("mean", "low", "high"))
+    interval = f"95% t interval {low:+.2f} to {high:+.2f} over {len(difference['seeds'])} seeds, paired"
+    if low <= 0 <= high:
+        return f"No difference between {other} and {baseline} is shown in {what}: {mean:+.2f} ({interval})."
+    return f"{other} is {abs(mean):.2f} {what} {'above' if mean > 0 else 'below'} {baseline} ({interval})."
+
+
+def _amount(statistic: Mapping[str, Any] | None) -> str:
+    return "no" if statistic is None or statistic["mean"] is None else f"{statistic['mean']:.2f}"
+
+
+def _runs(statistic: Mapping[str, Any] | None) -> str:
+    if statistic is None or statistic["sd"] is None:
+        return ", in one training"
+    return f", mean of {len(statistic['values'])} trainings with a standard deviation of {statistic['sd']:.2f}"
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,234 @@
+"""The page of an experiment: what is in it, that it is one file which fetches nothing, and that text stays text."""
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fairseq_rope.experiments.data import results_json
+from fairseq_rope.page.contents import page_contents
+from fairseq_rope.page.render import render
+from fairseq_rope_data.errors import UserError
+from tests.support.experiments import add_run, experiment
+
+HOSTILE = (
+    """<script>alert("1")</script> &lt;b&gt; </script><!-- ]]> {{ 7 * 7 }} ' " \\ \u202e abc العربية 日本語 \u2028 ."""
+)
+
+
+class Reader(HTMLParser):
+    """The elements of a page and the text of some."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.inside: list[str] = []
+        self.texts: dict[str, list[str]] = {}
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "br"):
+            self.inside.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.inside and self.inside.pop() == tag, f"</{tag}> closes another element"
+
+    def handle_data(self, data):
+        for tag in set(self.inside):
+            self.texts.setdefault(tag, []).append(data)
+
+    def text(self, tag: str) -> str:
+        return "".join(self.texts.get(tag, []))
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return experiment(tmp_path_factory.mktemp("page") / "an experiment", {"rope": 0.2, "sinusoidal": 0.5})
+
+
+@pytest.fixture(scope="module")
+def page(work: Path) -> str:
+    return render(page_contents([work], ["rope", "sinusoidal"]))
+
+
+def numbers(page: str) -> dict:
+    return json.loads(re.search(r'<script type="application/json" id="results">(.*?)</script>', page, re.DOTALL)[1])
+
+
+def test_question_and_verdict_come_first_and_all_sections_can_be_reached(page: str):
+    reader = Reader(page)
+    assert reader.inside == []
+    assert reader.text("h1") == "How does sinusoidal compare with rope?"
+    assert re.search(
+        r"sinusoidal is \d+\.\d\d BLEU on test below rope \(95% t interval .* over 2 seeds, paired\)", reader.text("p")
+    )
+    ids = {attrs["id"] for _, attrs in reader.elements if "id" in attrs}
+    links = [attrs["href"] for tag, attrs in reader.elements if tag == "a"]
+    assert len(links) >= 7 and {link.removeprefix("#") for link in links} <= ids
+
+
+def test_it_is_one_file_that_fetches_nothing_and_runs_nothing(page: str):
+    assert len(page.encode()) < 1_000_000
+    for tag, attrs in Reader(page).elements:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form")
+        assert tag != "script" or attrs["type"] == "application/json"
+        for name, value in attrs.items():
+            assert name not in ("src", "srcset", "action", "style") or "svg" not in tag
+            assert not name.startswith("on"), f"{name} of {tag} would run"
+            assert "://" not in (value or ""), f"{name}={value} of {tag} is an address"
+    assert "url(http" not in page and "@import" not in page
+
+
+def test_the_same_results_give_the_same_bytes_in_another_process(work: Path, page: str, tmp_path: Path):
+    command = [sys.executable, "-m", "fairseq_rope.tools.report", str(work), "--models", "rope", "sinusoidal"]
+    output = tmp_path / "ein bericht.html"
+    done = subprocess.run([*command, "--output", str(output)], capture_output=True, text=True, check=True)
+    assert done.stdout == f"wrote {output}\n" and output.read_text(encoding="utf-8") == page
+
+
+def test_the_numbers_inside_are_those_of_results_and_of_the_tables(work: Path, page: str):
+    found = json.loads(results_json(work, ["rope", "sinusoidal"]))
+    assert numbers(page)["results"] == found
+    cells = Reader(page).text("td")
+    for model in found["models"].values():
+        bleu = model["statistics"]["test: BLEU"]
+        assert f"{bleu['mean']:.2f} ± {bleu['sd']:.2f}" in cells
+    for each in found["seed_differences"]:
+        if each["statistic"] == "test: BLEU":
+            assert f"{each['mean']:+.2f} [{each['low']:+.2f}, {each['high']:+.2f}]" in cells
+    for each in found["bootstraps"]:
+        assert f"{each['mean']:+.2f}[{each['low']:+.2f}, {each['high']:+.2f}]" in re.sub(r"[▲▼]\w+: ", "", cells)
+
+
+def test_settings_commands_commits_hardware_and_checksums_are_named(work: Path, page: str):
+    text = Reader(page).text("main")
+    for words in ("--arch", "bash scripts/run_bitext.sh --seeds 1,2", "abcdef0", "A & B", "torch 2.13.0"):
+        assert words in text
+    assert "--dropout" not in text, "a setting that is the same in both"
+    for facts in json.loads((work / "manifest.json").read_text())["files"].values():
+        assert facts["sha256"] in text
+
+
+def test_hostile_text_stays_text(tmp_path: Path):
+    references = [f"{HOSTILE} number {i}" for i in range(20)]
+    work = experiment(tmp_path / "<b>work</b>", {"<i>rope": 0.2, "_$x$": 0.6}, references=references)
+    page = render(page_contents([work]))
+    reader = Reader(page)
+    assert reader.inside == []
+    assert sum(tag == "script" for tag, _ in reader.elements) == 1
+    assert not {tag for tag, _ in reader.elements} & {"b", "i"}
+    assert '<script>alert("1")</script> &lt;b&gt; </script><!-- ]]> {{ 7 * 7 }}' in reader.text("dd").replace("  ", " ")
+    assert "_$x$" in reader.text("text"), "the name of a model in the legend of a figure"
+    assert "Infinity" not in page and "NaN" not in page
+    assert numbers(page)["results"]["models"].keys() == {"<i>rope", "_$x$"}
+
+
+def test_the_number_of_sentences_shown_does_not_grow_with_models(tmp_path: Path):
+    work = experiment(tmp_path / "work", {f"model{i}": 0.2 + i / 50 for i in range(6)}, seeds=1)
+    samples = page_contents([work])["samples"]
+    assert len(samples) == 5
+    assert sum(len(each.better) + len(each.worse) for each in samples) <= 60
+
+
+def test_a_half_finished_experiment_has_a_page_that_says_so(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2, "sinusoidal": 0.5})
+    stopped = work / "sinusoidal-seed2"
+    (stopped / "train.log").write_text((stopped / "train.log").read_text().replace("done training", ""))
+    for path in (stopped / "score-test.json", stopped / "hyp-test.de"):
+        path.unlink()
+    add_run(work, "rope", 3, (work / "rope" / "hyp-test.de").read_text().splitlines())
+    page = render(page_contents([work]))
+    missing = re.search(r'<section id="missing">.*?</section>', page, re.DOTALL)[0]
+    assert "sinusoidal-seed2" in missing and "has not ended" in missing
+    assert "sinusoidal: no test: BLEU of seed 2" in missing
+    assert "with fewer than two seeds in common nothing can be concluded" in page
+
+
+def test_a_training_before_its_first_validation_is_named_and_the_others_are_shown(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2}, seeds=2)
+    for name in ("rope-seed2", "sinusoidal"):
+        (work / name).mkdir(exist_ok=True)
+        (work / name / "train.log").write_text("num. shared model params: 1\n")
+    page = render(page_contents([work]))
+    for name in ("rope-seed2", "sinusoidal"):
+        assert f"<li>note on {name}: left out, no validation is in its log</li>" in page
+    assert "What does rope reach?" in page
+    for path in work.glob("*/train.log"):
+        path.write_text("")
+    with pytest.raises(UserError, match=": no validation is in this log"):
+        page_contents([work])
+
+
+def test_before_the_first_score_there_are_curves(tmp_path: Path):
+    work = tmp_path / "work"
+    experiment(work, {"rope": 0.2, "sinusoidal": 0.5})
+    for path in work.glob("*/score-*"):
+        path.unlink()
+    reader = Reader(render(page_contents([work])))
+    assert "Nothing is translated and scored yet." in reader.text("p")
+    assert any(tag == "svg" for tag, _ in reader.elements)
+
+
+def test_without_matplotlib_the_page_has_its_tables(work: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    page = render(page_contents([work]))
+    assert "pip install &#39;fairseq-rope[plot]&#39;" in page and "<svg" not in page and "test: BLEU" in page
+
+
+def test_runs_in_several_folders_are_one_experiment(tmp_path: Path):
+    both = experiment(tmp_path / "both", {"rope": 0.2, "sinusoidal": 0.5})
+    one = experiment(tmp_path / "one", {"rope": 0.2})
+    other = experiment(tmp_path / "other", {"nothing": 0.2, "sinusoidal": 0.5})
+    whole, parts = page_contents([both]), page_contents([one, other], ["rope", "sinusoidal"])
+    assert parts["numbers"]["results"] == whole["numbers"]["results"]
+    assert parts["samples"] == whole["samples"] and parts["title"] == "one, other"
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_folders_of_other_data_are_refused(tmp_path: Path, missing: bool):
+    one = experiment(tmp_path / "one", {"rope": 0.2})
+    other = experiment(tmp_path / "other", {"sinusoidal": 0.5}, references=[f"ein Satz {i}" for i in range(9)])
+    if missing:
+        (other / "manifest.json").unlink()
+    with pytest.raises(UserError) as error:
+        page_contents([one, other])
+    assert str(error.value) == (
+        f"raw/test.de of {one} and {other} is not the same: models are compared on the same data only, "
+        "make a page for each"
+    )
+
+
+def test_the_same_run_in_two_folders_is_refused(tmp_path: Path):
+    folders = [experiment(tmp_path / name, {"rope": 0.2}) for name in ("one", "other")]
+    with pytest.raises(UserError) as error:
+        page_contents(folders)
+    assert str(error.value) == f"{folders[1] / 'rope'} and {folders[0] / 'rope'} are the same model and seed"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("rope/provenance.jsonl", '{"date": 1}\nnot json\n', ":2: a line must be a JSON object, but is 'not json'"),
+        ("rope/provenance.jsonl", "[1]\n", ":1: a line must be a JSON object, but is '[1]'"),
+        (
+            "manifest.json",
+            '{"files": {"raw/a": 7}}',
+            " is no manifest, which fairseq_rope_data.manifest writes: damaged?",
+        ),
+        ("rope/train.log", "epoch 001 | valid on 'valid' subset | loss\n", ":1: a validation must have"),
+    ],
+)
+def test_damaged_files_are_named(tmp_path: Path, name: str, text: str, message: str):
+    work = experiment(tmp_path / "work", {"rope": 0.2}, seeds=1)
+    (work / name).write_text(text)
+    with pytest.raises(UserError) as error:
+        page_contents([work])
+    assert f"{work / name}{message}" in str(error.value)

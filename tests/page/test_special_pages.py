@@ -1,0 +1,40 @@
+"""Pages of experiments with a figure or table of their own: windows of several sentences, and conversions."""
+
+import json
+from pathlib import Path
+
+from fairseq_rope.page.contents import page_contents
+from fairseq_rope.page.render import render
+from tests.experiments.test_conversion import ALONE, add_scores
+from tests.support.corpora import write
+from tests.support.experiments import experiment
+
+
+def test_windows_of_several_sentences_have_a_figure_by_their_length(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.1, "alibi": 0.3})
+    write(work / "text" / "train.en", ["a b c d e f g"])
+    write(work / "text" / "test-w2.en", ["a <sep> b"] * 3)
+    (work / "text" / "test-w2.windows.tsv").touch()
+    for folder in (path.parent for path in work.glob("*/train.log")):
+        score = {"name": "BLEU", "value": 12.5 + ("2" in folder.name), "text": "", "signature": "s"}
+        (folder / "score-test-w2.json").write_text(json.dumps({"scores": [score]}))
+        with (folder / "settings").open("a") as file:
+            file.write('SOURCE_LANG="en"\n')
+    contents = page_contents([work], ["rope", "alibi"])
+    (figure,) = [each for each in contents["lengths"] if "windows" in each.title]
+    assert figure.head[1:] == ["rope (2 seeds)", "alibi (2 seeds)"]
+    assert figure.rows[1] == ["2 (0.50)", "13.00 ± 0.71", "13.00 ± 0.71"]
+    assert "BLEU of windows of several sentences, test" in render(contents)
+
+
+def test_a_conversion_has_its_table_by_updates_after_the_switch(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"converted": 0.1, "continued": 0.3}, seeds=1)
+    for name, loss in (("original", 2.125), ("converted-0", 9)):
+        add_scores(work / name, 30.0)
+        (work / name / "validate.log").write_text(ALONE.format(loss))
+    contents = page_contents([work])
+    assert contents["conversion"].head[:2] == ["updates after the switch", "0"]
+    first = {row[0].text: row[1].text for row in contents["conversion"].rows}
+    assert first["valid loss, converted"] == "9.000" and first["valid loss, continued"] == "2.125"
+    assert "By updates after the switch" in render(contents)
+    assert page_contents([experiment(tmp_path / "other", {"rope": 0.1}, seeds=1)])["conversion"] is None
