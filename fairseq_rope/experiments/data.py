@@ -56,7 +56,7 @@ from fairseq_rope.experiments.work_folder import (
 
 def results_json(work: Path, names: Sequence[str] = ()) -> str:
     """Return `results_data` as a JSON object on one line; for arguments and errors see `results.results_text`."""
-    return json.dumps(results_data(find_models(work, names)), ensure_ascii=False)
+    return json.dumps(results_data(find_models(work, names)), ensure_ascii=False, allow_nan=False)
 
 
 def results_data(found: Sequence[Model]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def results_data(found: Sequence[Model]) -> dict[str, Any]:
         "signatures": score_signatures(folders),
         "notes": left_out + run_notes(folders) + pair_notes(models),
     }
-    # as JSON has it: seeds are text
+    # the keys are text, as in the JSON
     return dict(json.loads(json.dumps(fields, allow_nan=False)))
 
 

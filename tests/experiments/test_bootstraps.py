@@ -89,6 +89,15 @@ def test_a_bucket_has_the_interval_of_its_mean_over_seeds(work: Path):
     assert buckets[2]["mean"] == pytest.approx(mean_score(tuple(lines)))
 
 
+def count_others(work: Path) -> None:
+    """Add one to the sentences of each bucket in the reports of rope, as if the test set had been another one."""
+    for path in work.glob("rope*/score-test.2016.json"):
+        report = json.loads(path.read_text())
+        for bucket in report["buckets"]:
+            bucket["sentences"] += 1
+        path.write_text(json.dumps(report))
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -97,12 +106,23 @@ def test_a_bucket_has_the_interval_of_its_mean_over_seeds(work: Path):
         lambda work: (work / "text" / "test.2016.en").unlink(),
         lambda work: (work / "raw" / "test.2016.de").unlink(),
         lambda work: write(work / "rope-seed2" / "hyp-test.2016.de", system(REFS, errors=0.3, seed=99)),
+        lambda work: write(work / "rope-seed2" / "hyp-test.2016.de", REFS[:-1]),
         lambda work: (work / "rope-seed2" / "hyp-test.2016.de").unlink(),
+        count_others,
     ],
-    ids=["source of other length", "source in other order", "no source", "no reference", "another text", "no text"],
+    ids=[
+        "source of other length",
+        "source in other order",
+        "no source",
+        "no reference",
+        "another text",
+        "a shorter text",
+        "no text",
+        "other numbers of sentences",
+    ],
 )
 def test_a_bucket_that_cannot_be_found_again_has_no_interval(work: Path, change):
     change(work)
-    buckets = json.loads(results_json(work))["models"]["rope"]["buckets"]["test.2016"]
+    buckets = json.loads(results_json(work, ["rope"]))["models"]["rope"]["buckets"]["test.2016"]
     assert len(buckets) == 3 and all(bucket["low"] is bucket["high"] is None for bucket in buckets)
     assert all(len(bucket["values"]) == 3 and bucket["mean"] for bucket in buckets)

@@ -182,7 +182,12 @@ def test_everything_is_there_for_machines_by_seed(
         "10": 39.0,
     }
     assert list(report["models"]["rope"]["statistics"]["test: BLEU4"]["values"]) == ["1", "2", "3", "10"]
-    assert report["models"]["sinusoidal"]["statistics"]["test: BLEU4"]["values"] == {"2": 40.0}
+    scores = report["models"]["rope"]["statistics"]["test: BLEU4"]
+    values = [41.234, 40.0, 40.0, 39.0]
+    assert (scores["mean"], scores["sd"]) == pytest.approx((statistics.mean(values), statistics.stdev(values)))
+    assert (scores["compared"], scores["decimals"]) == ("difference", 2)
+    single = report["models"]["sinusoidal"]["statistics"]["test: BLEU4"]
+    assert (single["values"], single["mean"], single["sd"]) == ({"2": 40.0}, 40.0, None)
     (bucket,) = report["models"]["rope"]["buckets"]["test"]
     assert (bucket["words"], bucket["sentences"], bucket["values"]) == ("11-20", 7, {"2": 40.0, "3": 40.0})
     assert report["signatures"] == {"BLEU4": ["tok:as-is"]}

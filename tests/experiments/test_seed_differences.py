@@ -77,6 +77,7 @@ def test_models_are_compared_in_the_seeds_that_both_have(work: Path):
     speed = differences["training, words/s"]
     # half as fast and as fast: the geometric mean
     assert (speed.kind, speed.mean) == ("ratio", pytest.approx(math.sqrt(0.5)))
+    assert (bleu.values, speed.values) == (pytest.approx({1: 1.0, 2: -0.5}), pytest.approx({1: 0.5, 2: 1.0}))
     assert speed.low * speed.high == pytest.approx(speed.mean**2)
 
 
