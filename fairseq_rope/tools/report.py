@@ -27,9 +27,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="HTML", help="the page to write")
     parser.add_argument("--models", nargs="+", default=(), metavar="NAME", help="as in results")
     args = parser.parse_args()
-    page = render(page_contents(args.work, args.models))
     with complete_file(args.output) as part:
-        part.write_text(page, encoding="utf-8")
+        part.write_text(render(page_contents(args.work, args.models)), encoding="utf-8")
     print(f"wrote {args.output}")
 
 

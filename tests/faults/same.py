@@ -52,7 +52,8 @@ def content(path: Path, folders: Collection[Path]) -> Any:
     data = path.read_bytes()
     for folder in folders:
         data = data.replace(os.fsencode(folder), b"WORK")
-    if path.name in ("preprocess.log", "lock") or path.suffix == ".lock":  # options and times; who has it
+    # options and times; who has it; when it was started and on what; a page that shows this
+    if path.name in ("preprocess.log", "lock", "provenance.jsonl", "report.html") or path.suffix == ".lock":
         return b""
     if path.name == "train.log":  # of a run that was killed and the one that went on
         return re.findall(rb"num_updates\D+(\d+)", data)[-1:] + re.findall(rb"done training", data)[-1:]

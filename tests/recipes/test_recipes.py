@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,9 @@ def test_the_chain_runs_to_its_table_then_has_nothing_left_to_do_and_takes_the_b
     assert first.returncode == 0, first.stderr[-3000:]
     assert re.search(r"\| epochs, updates +\| 10, \d+ +\|", first.stdout)
     assert re.search(r"\| test: BLEU4 +\| \d+\.\d\d", first.stdout) and "tok:as-is" in first.stdout
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"The page of this experiment: {tmp_path}/report.html" in first.stdout
+    assert "rope reaches" in page and "MAX_EPOCH=10" in page and "<svg" in page
     averaged = (tmp_path / "rope" / "averaged.pt").stat().st_mtime_ns
     assert multi30k(tmp_path, **settings).stdout == first.stdout
     assert (tmp_path / "rope" / "averaged.pt").stat().st_mtime_ns == averaged
@@ -59,6 +63,15 @@ def test_the_chain_runs_to_its_table_then_has_nothing_left_to_do_and_takes_the_b
     header, _, parameters = baseline.stdout.splitlines()[:3]
     assert [cell.strip() for cell in header.split("|")[2:-1]] == ["rope", "sinusoidal"]
     assert len(set(parameters.split("|")[2:-1])) == 1  # the baseline has as many
+    assert "How does sinusoidal compare with rope?" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def wait_until(holds: Callable[[], bool], work: Path) -> None:
+    """Wait for what the page of a stopped run says."""
+    deadline = time.monotonic() + 120
+    while not (work / "report.html").exists() or not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
 
 
 def test_a_recipe_killed_while_training_goes_on(prepared: Path, tmp_path: Path):
@@ -73,6 +86,7 @@ def test_a_recipe_killed_while_training_goes_on(prepared: Path, tmp_path: Path):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    wait_until(lambda: "has not ended" in (tmp_path / "report.html").read_text(encoding="utf-8"), tmp_path)
     done = multi30k(tmp_path, **settings)
     assert done.returncode == 0, done.stderr[-3000:]
     assert re.search(r"\| epochs, updates +\| 10, ", done.stdout)
