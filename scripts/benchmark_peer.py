@@ -38,6 +38,8 @@ def main() -> None:
     """Read the options, compare, print the table."""
     args = _read()
     training.check_prepared(args.work, LANGUAGES)
+    if not args.speed:
+        comparison.check_models(args.work, args.models)
     eole = Eole(args.eole)
     # threads of both wait alike, as those of recipes do: see fairseq_rope/compat/openmp.py
     if not os.environ.get("OMP_WAIT_POLICY"):
@@ -51,8 +53,9 @@ def main() -> None:
 
 
 def _compared(args: Namespace, eole: Eole, folder: Path) -> Row:
-    todo = training.plan(args.work, folder, LANGUAGES, args.models[0], updates=args.updates)
+    todo = training.plan(args.work, folder, LANGUAGES, next(iter(args.models), None), updates=args.updates)
     print(f"eole: {todo.updates} updates of {todo.batch_size} tokens, {todo.epoch} an epoch", file=sys.stderr)
+    training.keep_plan(eole, todo)
     training.train(eole, todo)
     averaged = training.average(eole, todo)
     facts = comparison.check_facts(eole.checkpoint("facts", averaged))
@@ -60,13 +63,15 @@ def _compared(args: Namespace, eole: Eole, folder: Path) -> Row:
     report = decoding.score(args.work, folder, LANGUAGES)
     rows = [comparison.our_row(args.work, model, times) for model in args.models]
     rows.append(comparison.eole_row(todo, facts, report, times))
-    print(comparison.comparison_table(rows) + "\n\n" + comparison.parameter_note(rows))
+    print(comparison.comparison_table(rows))
+    if args.models:
+        print("\n" + comparison.parameter_note(rows))
     return {"rows": rows}
 
 
 def _speed(args: Namespace, eole: Eole, folder: Path) -> Row:
     updates = args.updates or 10
-    todo = training.plan(args.work, folder, LANGUAGES, args.models[0], updates=updates)
+    todo = training.plan(args.work, folder, LANGUAGES, None, updates=updates)
     rates = speed.training_speed(eole, args.work, todo, updates=updates, repetitions=args.repetitions)
     print(speed.speed_table(rates))
     return {"rates": rates}
@@ -76,7 +81,7 @@ def _read() -> Namespace:
     options = cli.parser(__doc__, "benchmark_peer.py")
     add = options.add_argument
     add("work", type=Path, metavar="WORK", help="a work folder of run_multi30k.sh, prepared; without --speed trained")
-    add("--models", nargs="+", default=["rope"], metavar="NAME", help="our models in the table (rope)")
+    add("--models", nargs="*", default=["rope"], metavar="NAME", help="ours in the table (rope); none: eole alone")
     add("--speed", action="store_true", help="measure training steps in turn, and nothing else")
     add("--updates", type=count, metavar="N", help="of eole (as our first model; --speed: 10 a repetition)")
     add("--repetitions", type=count, default=3, metavar="N", help="searches, or with --speed measurements (3)")

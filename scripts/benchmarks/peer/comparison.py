@@ -16,23 +16,28 @@ from fairseq_rope_data.errors import UserError
 HEADINGS = ("model", "parameters", "updates", "training, tokens/s", "test set, s", "BLEU4", "BLEU", "chrF2")
 
 
-def our_row(work: Path, model: str, times: Times) -> Row:
-    """Return what the work folder says of a model of ours.
+def check_models(work: Path, models: Sequence[str]) -> None:
+    """Check that the work folder has these models of ours, trained, averaged and scored.
 
     Raises:
-        UserError: it is not trained or scored.
+        UserError: a file of one of them is missing.
     """
+    for model in models:
+        for name in ("train.log", "averaged.pt", "score-test.json"):
+            if not (work / model / name).is_file():
+                raise UserError(f"--models {model}: there is no {work / model / name}; see scripts/run_multi30k.sh")
+
+
+def our_row(work: Path, model: str, times: Times) -> Row:
+    """Return what the work folder says of a model of ours."""
     log = read_train_log(work / model / "train.log")
-    path = work / model / "score-test.json"
-    if not path.is_file():
-        raise UserError(f"there is no {path}: run the stage evaluate of scripts/run_multi30k.sh")
     return {
         "model": model,
         "parameters": log.parameters,
         "updates": log.validations[-1].updates,
         "rate": log.words_per_second,
         "seconds": times[model],
-        "scores": _scores(path),
+        "scores": _scores(work / model / "score-test.json"),
     }
 
 

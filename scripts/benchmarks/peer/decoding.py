@@ -66,8 +66,6 @@ def score(work: Path, folder: Path, languages: tuple[str, str]) -> Path:
 
 def _ours(work: Path, model: str, languages: tuple[str, str]) -> float:
     checkpoint = work / model / "averaged.pt"
-    if not checkpoint.is_file():
-        raise UserError(f"there is no {checkpoint}: train it with scripts/run_multi30k.sh")
     options = ["--user-dir", ROOT / "fairseq_rope", "--path", checkpoint, "--gen-subset", "test", "--cpu", "--quiet"]
     options += ["--source-lang", languages[0], "--target-lang", languages[1], "--required-batch-size-multiple", 1]
     options += ["--beam", settings.BEAM, "--max-tokens", settings.MAX_TOKENS]

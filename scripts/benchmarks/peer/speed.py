@@ -38,6 +38,7 @@ def training_speed(eole: Eole, work: Path, todo: settings.Plan, *, updates: int,
             spec = Spec("train", name, "tiny", "fp32", "cpu", *places, _SAME, max_tokens=tokens, updates=updates)
             workers[name] = Worker(spec)
             stack.callback(workers[name].close)
+            workers[name].wait()
         for turn in range(-1, repetitions):
             for name, worker in workers.items():
                 try:

@@ -51,24 +51,24 @@ def convert(work: Path, folder: Path, languages: tuple[str, str]) -> None:
         part.write_text("".join(f"{word}\n" for word in words))
 
 
-def plan(work: Path, folder: Path, languages: tuple[str, str], model: str, *, updates: int | None) -> settings.Plan:
+def plan(
+    work: Path, folder: Path, languages: tuple[str, str], model: str | None, *, updates: int | None
+) -> settings.Plan:
     """Return the plan of a training as long as our model's, with as many updates an epoch as fairseq's.
 
     Args:
         work: the work folder, prepared.
         folder: of eole's files.
         languages: source and target.
-        model: ours, a folder with a train.log.
+        model: ours, a folder with a train.log; None: there is none.
         updates: another length.
 
     Raises:
         UserError: no length is given and our model has none.
     """
-    if updates is None:
-        try:
-            updates = read_train_log(work / model / "train.log").validations[-1].updates
-        except UserError as error:
-            raise UserError(f"give --updates, for there is no model to take them from: {error}") from None
+    if updates is None and model is None:
+        raise UserError("without --models, --updates must be given")
+    updates = updates or read_train_log(work / str(model) / "train.log").validations[-1].updates
     pairs = read_pairs(*(work / "text" / f"train.{lang}" for lang in languages))
     epoch = fairseq_batches(pairs, settings.MAX_TOKENS)
     return settings.Plan(
@@ -76,14 +76,27 @@ def plan(work: Path, folder: Path, languages: tuple[str, str], model: str, *, up
     )
 
 
+def keep_plan(eole: Eole, todo: settings.Plan) -> None:
+    """Write down what `todo.folder` is made with, or compare it with what it was made with before.
+
+    Raises:
+        UserError: it was made with something else.
+    """
+    path = todo.folder / "plan.json"
+    kept = {**eole.versions, **settings.training_settings(replace(todo, folder=Path()))}
+    text = json.dumps(kept, indent=1, sort_keys=True) + "\n"
+    if path.is_file() and path.read_text(encoding="utf-8") != text:
+        raise UserError(f"{todo.folder} was made with other settings or another eole ({path.name}); remove the folder")
+    with complete_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 def train(eole: Eole, todo: settings.Plan) -> Path:
     """Train, or go on from the last complete checkpoint; return the folder of the last one."""
     model = todo.folder / "model"
     steps = complete_steps(model)
     last = model / f"step_{todo.updates}"
-    if steps and steps[-1] > todo.updates:
-        raise UserError(f"{model} has {steps[-1]} updates, but --updates is {todo.updates}: remove it to train anew")
-    if last not in (model / f"step_{step}" for step in steps):
+    if todo.updates not in steps:
         if steps:
             # the order of batches begins anew: with the same seed it would be that of the first epochs
             todo = replace(todo, resume=model / f"step_{steps[-1]}", seed=todo.seed + steps[-1])
