@@ -26,7 +26,7 @@ from pathlib import Path
 from benchmarks.environment import environment
 from benchmarks.options import count
 from benchmarks.peer import comparison, decoding, speed, training
-from benchmarks.peer.toolkit import Eole
+from benchmarks.peer.toolkit import Eole, locked
 from benchmarks.report import Row, write_json
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
@@ -45,8 +45,9 @@ def main() -> None:
     if not os.environ.get("OMP_WAIT_POLICY"):
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     folder = args.work / "peer"
-    training.convert(args.work, folder, LANGUAGES)
-    figures = _speed(args, eole, folder) if args.speed else _compared(args, eole, folder)
+    with locked(folder):
+        training.convert(args.work, folder, LANGUAGES)
+        figures = _speed(args, eole, folder) if args.speed else _compared(args, eole, folder)
     facts = {**environment("cpu"), **{f"{name} of eole": value for name, value in eole.versions.items()}}
     print("\n" + ", ".join(f"{name} {value}" for name, value in facts.items()))
     write_json(args.output, {"environment": facts, **figures})

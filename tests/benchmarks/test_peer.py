@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from argparse import Namespace
@@ -16,6 +17,7 @@ from fairseq.optim.lr_scheduler.inverse_square_root_schedule import InverseSquar
 from benchmark_peer import main
 from benchmarks.peer import batches, comparison, log, settings, training
 from benchmarks.peer.schedule import noam_scale
+from benchmarks.peer.toolkit import Eole, locked
 from fairseq_rope.models.translation import transformer_rope_tiny
 from fairseq_rope_data.errors import UserError
 from tests.support import ROOT
@@ -137,6 +139,7 @@ def test_fairseqs_batches_hold_the_given_tokens_with_the_end_of_sentences():
 
 def test_the_text_is_converted_once_with_ends_of_sources_and_fairseqs_dictionary(work: Path):
     folder = work / "peer"
+    folder.mkdir()
     training.convert(work, folder, ("en", "de"))
     assert (folder / "train.en").read_text() == "en a@@ b </s>\ntrain c </s>\n"
     assert (folder / "train.de").read_text() == "de a@@ b\ntrain c\n"
@@ -179,6 +182,34 @@ def test_a_folder_of_other_settings_is_not_trained_on(tmp_path: Path):
         training.keep_plan(eole, settings.Plan(**{**vars(plan), "updates": 20}))
     with pytest.raises(UserError, match="another eole"):
         training.keep_plan(SimpleNamespace(versions={"eole": "0.6.5"}), plan)
+
+
+def fake_eole(folder: Path, program: str) -> Eole:
+    """An environment whose Python is a shell program; it says that it has eole 0.6.4."""
+    python = folder / "env" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\n[ "$1" != -c ] || {{ echo 0.6.4 2.13.0; exit; }}\n{program}\n')
+    python.chmod(0o755)
+    return Eole(folder / "env")
+
+
+def test_a_run_whose_training_goes_on_without_it_keeps_others_out(tmp_path: Path):
+    eole, folder = fake_eole(tmp_path, "sleep 60 >/dev/null 2>&1 & echo $!"), tmp_path / "peer"
+    with locked(folder):
+        process = int(eole.run("train", {}, folder / "train.json"))
+    try:
+        with pytest.raises(UserError, match=f"another run works in {folder}"), locked(folder):
+            pass
+    finally:
+        os.kill(process, signal.SIGTERM)
+
+
+def test_a_failure_of_eoles_is_its_last_line(tmp_path: Path):
+    eole = fake_eole(tmp_path, "echo one; echo CUDA is missing >&2; exit 3")
+    with pytest.raises(UserError, match=r"eole train .* ended with status 3: CUDA is missing"):
+        eole.run("train", {"a": 1}, tmp_path / "train.json", log=tmp_path / "log")
+    assert (tmp_path / "log").read_text() == "one\nCUDA is missing\n"
+    assert json.loads((tmp_path / "train.json").read_text()) == {"a": 1}
 
 
 def test_the_log_gives_the_median_rate_of_target_tokens(tmp_path: Path):

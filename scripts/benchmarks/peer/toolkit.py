@@ -1,10 +1,12 @@
 """eole in an environment of its own: made, checked, called."""
 
+import contextlib
+import fcntl
 import json
 import os
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,25 @@ ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".venv-eole"
 VERSION = re.compile(r"0\.6\.\d+")  # what settings.py and log.py are written for
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other runs out of `folder`, made if need be.
+
+    What `Eole` starts holds the lock too: a training whose parent was killed goes on, and still writes.
+
+    Raises:
+        UserError: another run works there.
+    """
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("a") as file:
+        os.set_inheritable(file.fileno(), True)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(f"another run works in {folder}") from None
+        yield
 
 
 class Eole:
@@ -80,12 +101,17 @@ class Eole:
                 text=True,
                 errors="replace",
                 env=environment,
+                close_fds=False,  # the lock
             ) as process,
         ):
-            for line in process.stdout or ():
-                text.append(line)
-                file.write(line)
-                file.flush()
+            try:
+                for line in process.stdout or ():
+                    text.append(line)
+                    file.write(line)
+                    file.flush()
+            except BaseException:  # an interrupt, too, leaves no training behind
+                process.kill()
+                raise
         if process.returncode:
             last = next((line.strip() for line in reversed(text) if line.strip()), "it printed nothing")
             raise UserError(f"eole {' '.join(arguments[-3:])} ended with status {process.returncode}: {last}")

@@ -37,7 +37,6 @@ def check_prepared(work: Path, languages: tuple[str, str]) -> None:
 
 def convert(work: Path, folder: Path, languages: tuple[str, str]) -> None:
     """Write the text, sources with </s>, and fairseq's dictionary, padding included, into `folder`; the latter last."""
-    folder.mkdir(exist_ok=True)
     vocabulary = folder / "vocab.txt"
     if vocabulary.is_file():
         return
