@@ -13,8 +13,6 @@ What eole 0.6 cannot do as fairseq does, or does otherwise:
   of equal lengths, too. A larger bucket would hold sentences several times, of which eole keeps one a batch.
 - The encoder of fairseq reads </s> at the end of the source: the converted source has it as a word. The decoders of
   both begin with it.
-
-With the weights of a model of ours, eole's gives a reference the log-probability that ours does, to 2e-6.
 """
 
 import math
