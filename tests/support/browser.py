@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -33,12 +34,15 @@ class Browser:
     """
 
     def __init__(self, path: Path, *, width: int, dark: bool = False) -> None:
-        self.profile = tempfile.TemporaryDirectory()
+        # its processes may still write when they are told to end
+        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         ours, theirs = os.pipe(), os.pipe()  # what we write, what it writes
         # it reads from descriptor 3 and writes to 4
         words = f'exec "$0" {FLAGS} "$@" 3<&{ours[0]} 4>&{theirs[1]}'
         command = ["bash", "-c", words, chromium(), f"--user-data-dir={self.profile.name}"]
-        self.process = subprocess.Popen(command, pass_fds=(ours[0], theirs[1]), stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            command, pass_fds=(ours[0], theirs[1]), stderr=subprocess.DEVNULL, start_new_session=True
+        )
         os.close(ours[0])
         os.close(theirs[1])
         self.to, self.back = os.fdopen(ours[1], "wb", buffering=0), os.fdopen(theirs[0], "rb")
@@ -91,7 +95,7 @@ class Browser:
         path.write_bytes(base64.b64decode(data))
 
     def close(self) -> None:
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self.to.close()
         self.back.close()
