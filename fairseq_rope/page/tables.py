@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+_FIRST = {"epochs, updates": "epochs"}  # the data have the first of two numbers
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -40,7 +42,7 @@ def scores_table(results: Mapping[str, Any]) -> PageTable:
     rows = []
     for name in names:
         cells = [_cell(model["statistics"].get(name), differences.get((name, key))) for key, model in models.items()]
-        rows.append([Cell(name), *cells])
+        rows.append([Cell(_FIRST.get(name, name)), *cells])
     return PageTable(["", *(f"{name} ({_seeds(model)})" for name, model in models.items())], rows)
 
 
@@ -53,7 +55,7 @@ def runs_table(results: Mapping[str, Any]) -> PageTable:
             found = (model["statistics"].get(column) for column in columns)
             cells = [_number(each, None if each is None else each["values"].get(str(seed))) for each in found]
             rows.append([Cell(f"{name}, seed {seed}"), *map(Cell, cells)])
-    return PageTable(["", *columns], rows)
+    return PageTable(["", *(_FIRST.get(column, column) for column in columns)], rows)
 
 
 def columns_table(columns: Mapping[str, Mapping[str, str]], head: str) -> PageTable:
