@@ -2,7 +2,7 @@
 
     python -m fairseq_rope_data.follow $$ runs/mine python -m fairseq_rope.tools.report runs/mine --output report.html
 
-$$ is the process that starts it, a recipe. When that has ended or was killed, the command is run a last time. It takes
+$$ is the process that starts it, a recipe. When that has ended or was killed, what came last is seen too. It takes
 no more than a twentieth of the time: what comes sooner waits. What it says is left out, also when it fails.
 """
 
@@ -25,13 +25,13 @@ def progress(work: Path) -> dict[Path, int]:
 
 
 def follow(parent: int, work: Path, command: list[str]) -> None:
-    """Run the command whenever there is progress, until the parent process has ended, and then once more."""
-    seen: dict[Path, int] = {}
+    """Run the command whenever there is progress, until the parent process has ended; what comes last is not missed."""
+    seen = progress(work)
     next_start = 0.0
     while True:
         alive = os.getppid() == parent  # asked before the look, or what comes between the two would be missed
         now = progress(work)
-        if any(now.values()) and now != seen and (not alive or time.monotonic() >= next_start):
+        if now != seen and any(now.values()) and (not alive or time.monotonic() >= next_start):
             start, seen = time.monotonic(), now
             subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True)
             next_start = start + PAUSES * (time.monotonic() - start)

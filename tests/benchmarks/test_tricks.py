@@ -13,9 +13,16 @@ from benchmarks.model import build, data, report, train, tricks
 from benchmarks.model.compare import compare
 from benchmarks.model.spec import Spec
 from fairseq_rope.compat import openmp, product_caches
+from fairseq_rope.modules.cpu import route
 
 ROUNDING = 1e-5  # relative, of losses and scores
 OTHER_MASKS = 0.02  # the same of losses, where dropout draws other numbers
+
+
+@pytest.fixture(autouse=True)
+def products_are_onednns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a processor where they would not be, to switch that off would have no effect."""
+    monkeypatch.setattr(route, "_chosen", dict.fromkeys((True, False), route.ONEDNN))
 
 
 def functions(work: str) -> list[str]:

@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairseq_rope.modules.cpu import linear as module
+from fairseq_rope.modules.cpu import route
 from fairseq_rope.modules.cpu.linear import Linear, linear
 from tests.support.near import PRODUCTS
 
@@ -16,8 +17,9 @@ SHAPES = {"matrix": (7, 12), "batch": (3, 5, 12), "one row": (1, 12), "vector": 
 
 
 @pytest.fixture(autouse=True)
-def every_product_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def every_product_is_large_and_onednns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MIN_ONEDNN_PRODUCTS", 1)
+    monkeypatch.setattr(route, "_chosen", dict.fromkeys((True, False), route.ONEDNN))
 
 
 def twins(bias: bool = True) -> tuple[Linear, nn.Linear]:

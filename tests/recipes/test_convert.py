@@ -117,7 +117,8 @@ def test_both_models_are_trained_alike_from_where_they_are_and_for_a_tenth_of_th
         [*(f"{work}/{model}/{name}.pt" for name in names), "--output", f"{work}/{model}/averaged.pt"]
         for model in ("converted", "continued")
     ]
-    assert done.stdout == "The original had 4000 updates.\n\na table\n"
+    page = f"The page of this experiment: {work}/report.html"
+    assert done.stdout == f"The original had 4000 updates.\n\na table\n\n{page}\n"
 
 
 def test_the_test_sets_are_translated_by_both_at_each_point_and_by_the_averages(place: Stubs, tmp_path: Path):

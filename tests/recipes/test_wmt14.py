@@ -65,10 +65,14 @@ def test_archives_become_a_table_of_both_models_with_signatures(done):
 def test_a_second_run_makes_nothing_again(done, mirror: Path):
     work, table = done
     times = {path: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()}
+    page = (work / "report.html").read_bytes()
     again = run(mirror, work, MODELS="")
     assert again.returncode == 0, again.stderr[-4000:]
     assert again.stdout == table
-    assert {path: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()} == times
+    new = {path: path.stat().st_mtime_ns for path in work.rglob("*") if path.is_file()}
+    # the page is written again, and is the same
+    assert {path for path in new if new[path] != times.get(path)} == {work / "report.html"}
+    assert new.keys() == times.keys() and (work / "report.html").read_bytes() == page
 
 
 def test_every_symbol_of_the_training_text_is_in_the_dictionary(done):

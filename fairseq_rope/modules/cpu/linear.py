@@ -1,4 +1,4 @@
-"""Linear layers whose float32 products go through oneDNN on the CPU.
+"""Linear layers whose float32 products go through oneDNN on CPUs where that is faster: see `route`.
 
 torch calls MKL for them, which on AMD's processors runs at less than half of what oneDNN reaches.
 `torch.set_float32_matmul_precision("medium")` would change that for everything in the process, and compute in bfloat16
@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from fairseq_rope.modules.cpu import route
 from fairseq_rope.modules.cpu.thresholds import MIN_ONEDNN_PRODUCTS
 
 
@@ -54,19 +55,22 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
     Returns: (..., out).
     """
-    if not _is_for_onednn(x, weight):
+    training = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
+    if not _is_for_onednn(x, weight, training=training):
         return F.linear(x, weight, bias)
-    if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad):
+    if training:
         return _Linear.apply(x, weight, bias)
     return _product(x, weight, bias)
 
 
-def _is_for_onednn(x: Tensor, weight: Tensor) -> bool:
+def _is_for_onednn(x: Tensor, weight: Tensor, *, training: bool) -> bool:
     if not _IS_USABLE:
         return False
     is_float32 = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
     is_large = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
-    return is_float32 and is_large and bool(torch.backends.mkldnn.enabled) and not torch.is_autocast_enabled("cpu")
+    if not (is_float32 and is_large and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
+        return False
+    return route.is_onednn(training, torchs=F.linear, onednn=_product)
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

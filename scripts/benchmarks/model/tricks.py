@@ -81,8 +81,8 @@ def without(name: str) -> Iterator[Callable[[], bool]]:
 
 
 def _never(answer: Callable[..., bool], note: Note) -> Callable[..., bool]:
-    def no(*args: Any) -> bool:
-        if answer(*args):
+    def no(*args: Any, **options: Any) -> bool:
+        if answer(*args, **options):
             note()
         return False
 
