@@ -21,7 +21,7 @@ class ProjectedLoss(NamedTuple):
     loss: Tensor  # of all tokens together, a scalar; the only one with a gradient
     losses: Tensor  # of each token, (N,)
     nll: Tensor  # negative log-likelihood of each token in nats, (N,)
-    correct: Tensor  # whether the target is the likeliest token, (N,)
+    correct: Tensor  # whether no token is likelier than the target, (N,)
 
 
 def projected_loss(
@@ -68,7 +68,7 @@ class _ProjectedLoss(torch.autograd.Function):
             x = features[rows].masked_fill(padding, 0)
             # (n, E), (V, E) -> (n, V)
             logits = linear(x, weight, None).to(wide)
-            largest, likeliest = logits.max(dim=1, keepdim=True)
+            largest = logits.amax(dim=1, keepdim=True)  # not max: on the CPU its indices cost five times as much
             wanted_logits, all_logits = logits.gather(1, wanted), logits.sum(dim=1, keepdim=True)
             # (n, V): in the logits' own memory, as all that follows
             exponentials = logits.sub_(largest).exp_()
@@ -78,7 +78,7 @@ class _ProjectedLoss(torch.autograd.Function):
             all_nll = weight.size(0) * normalizer - all_logits
             token_losses = (1 - epsilon - smooth) * token_nll + smooth * all_nll
             nll[rows], losses[rows] = (x.masked_fill(padding, 0).squeeze(1) for x in (token_nll, token_losses))
-            correct[rows] = (likeliest == wanted).masked_fill(padding, False).squeeze(1)
+            correct[rows] = (wanted_logits == largest).masked_fill(padding, False).squeeze(1)
             if not (needs_features or needs_weight):
                 continue
             # the softmax, then the gradient
