@@ -34,9 +34,12 @@ def differences(expected: Path, found: Path, *, made_in: Path, aside: Collection
 
 
 def files(folder: Path) -> set[str]:
-    """The files of a folder; those of tensorboard, one for each start of a training, have the time in their names."""
+    """The files of a folder, less those of tensorboard, which have the time of a start in their names, and the page.
+
+    A process beside the recipe writes the page, of what there is at that moment, also when the recipe is killed.
+    """
     found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    return {str(path) for path in found if "tensorboard" not in path.parts}
+    return {str(path) for path in found if "tensorboard" not in path.parts and not path.name.startswith("report.html")}
 
 
 def content(path: Path, folders: Collection[Path]) -> Any:
@@ -52,8 +55,8 @@ def content(path: Path, folders: Collection[Path]) -> Any:
     data = path.read_bytes()
     for folder in folders:
         data = data.replace(os.fsencode(folder), b"WORK")
-    # options and times; who has it; when it was started and on what; a page that shows this
-    if path.name in ("preprocess.log", "lock", "provenance.jsonl", "report.html") or path.suffix == ".lock":
+    # options and times; who has it; when it was started and on what
+    if path.name in ("preprocess.log", "lock", "provenance.jsonl") or path.suffix == ".lock":
         return b""
     if path.name == "train.log":  # of a run that was killed and the one that went on
         return re.findall(rb"num_updates\D+(\d+)", data)[-1:] + re.findall(rb"done training", data)[-1:]
