@@ -27,6 +27,7 @@ print(grow(range(100, 500)))
 
 def growth(**settings: str) -> int:
     kept = {name: value for name, value in os.environ.items() if name not in NAMES}
+    settings["FAIRSEQ_ROPE_PRODUCTS"] = "onednn"  # on a processor where they would not be
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, env={**kept, **settings}, cwd=ROOT, capture_output=True, text=True, check=True)
     return int(done.stdout)
