@@ -15,8 +15,8 @@ TREE = subprocess.run(["git", "ls-files", "*.sh"], cwd=ROOT, capture_output=True
 LIBRARY = [name for name in TREE if name.startswith("scripts/lib/")]
 PROGRAMS = [name for name in TREE if name not in LIBRARY]
 # of a corpus; convert_to_rope.sh begins with a checkpoint, and test_convert.py has its options
-OTHERS = ("scripts/test.sh", "scripts/benchmark_gpu.sh", "scripts/convert_to_rope.sh")
-RECIPES = [name for name in PROGRAMS if name not in OTHERS]
+OTHERS = ("test.sh", "benchmark_gpu.sh", "benchmarks/peer/environment.sh", "convert_to_rope.sh")
+RECIPES = [name for name in PROGRAMS if name.removeprefix("scripts/") not in OTHERS]
 OPTIONS = ("--conf", "--models", "--seeds", "--check", "--help", "STAGE")
 
 

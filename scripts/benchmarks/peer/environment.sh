@@ -9,6 +9,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../../lib/env.sh"
 
+[[ ${1:-} != --help ]] || { usage_from_header && exit; }
 (($# == 1)) || die "one folder must be named, see the head of the script"
 dir=$1 pins=$ROOT/scripts/benchmarks/peer/requirements.txt
 hash=$(cksum <"$pins")
