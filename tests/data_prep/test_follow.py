@@ -24,10 +24,19 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def recipe(work: Path) -> subprocess.Popen:
-    """A process that starts the follower and goes on."""
+    """A process that has started the follower, which has looked at the folder, and goes on."""
     command = shlex.join([sys.executable, "-m", "fairseq_rope_data.follow", "PID", str(work), *COMMAND, str(work)])
     command = command.replace("PID", "$$")
     process = subprocess.Popen(["bash", "-c", f"{command} & echo $! >{shlex.quote(str(work / 'pid'))}; exec sleep 600"])
+    scores = work / "rope" / "score-first.json"
+    scores.touch()
+    deadline = time.monotonic() + 60
+    while not calls(work):  # it follows what comes after its first look
+        assert time.monotonic() < deadline
+        scores.write_text(scores.read_text() + "{}")
+        time.sleep(0.5)
+    time.sleep(5)  # and the look at the last of these
+    (work / "calls").unlink()
     yield process
     process.kill()
     process.wait()
@@ -45,9 +54,6 @@ def wait_for(done: Callable[[], bool]) -> None:
 
 
 def test_it_is_run_after_each_validation_and_score_and_its_failure_ends_nothing(work: Path, recipe: subprocess.Popen):
-    (work / "rope" / "train.log").write_text(LINES[0])
-    time.sleep(5)
-    assert calls(work) == 0, "there is no validation yet"
     for count, lines in enumerate((3, 5), 1):
         (work / "rope" / "train.log").write_text("".join(LINES[:lines]))
         wait_for(lambda count=count: calls(work) == count)
