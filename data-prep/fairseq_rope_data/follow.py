@@ -19,9 +19,10 @@ PAUSES = 20  # times as long as the command took
 
 
 def progress(work: Path) -> dict[Path, int]:
-    """Return how many validations the log of each run has, and the size of each report of scores."""
-    found = {log: log.read_bytes().count(b" | valid on ") for log in sorted(work.glob("*/train.log"))}
-    return found | {path: path.stat().st_size for path in sorted(work.glob("*/score-*.json"))}
+    """Return how many validations the log of each run has, if any, and the size of each report of scores."""
+    counts = {log: log.read_bytes().count(b" | valid on ") for log in work.glob("*/train.log")}
+    found = {log: count for log, count in counts.items() if count}
+    return found | {path: path.stat().st_size for path in work.glob("*/score-*.json")}
 
 
 def follow(parent: int, work: Path, command: list[str]) -> None:
@@ -31,7 +32,7 @@ def follow(parent: int, work: Path, command: list[str]) -> None:
     while True:
         alive = os.getppid() == parent  # asked before the look, or what comes between the two would be missed
         now = progress(work)
-        if now != seen and any(now.values()) and (not alive or time.monotonic() >= next_start):
+        if now != seen and (not alive or time.monotonic() >= next_start):
             start, seen = time.monotonic(), now
             subprocess.run(command, check=False, stdin=subprocess.DEVNULL, capture_output=True)
             next_start = start + PAUSES * (time.monotonic() - start)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from fairseq_rope.experiments.figure import new_figure, write_figure
 from fairseq_rope.experiments.train_log import TrainLog
@@ -17,9 +18,14 @@ def draw_curves(logs: Mapping[str, TrainLog], output: Path) -> None:
     for name, log in logs.items():
         updates, losses = zip(*((validation.updates, validation.loss) for validation in log.validations), strict=True)
         axes.plot(updates, losses, marker=".", label=f"{name}, best {log.best.loss:.3f}")
+    name_axes(axes)
+    write_figure(figure, output)
+
+
+def name_axes(axes: Any) -> None:
+    """Name the axes of learning curves that are drawn, and their lines."""
     axes.set(xlabel="updates", ylabel="validation loss (label-smoothed, bits a token)", yscale="log")
     axes.yaxis.set_major_formatter("{x:.3g}")
     axes.yaxis.set_minor_formatter("{x:.3g}")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
-    write_figure(figure, output)

@@ -7,8 +7,7 @@ from typing import Any
 from fairseq_rope.experiments.attention_distances import StackAttention
 from fairseq_rope.experiments.decay import SIDES, Decay
 from fairseq_rope.experiments.decay_text import Measured
-from fairseq_rope.experiments.figure import empty_figure, write_figure
-from fairseq_rope.experiments.length_figure import PALETTE
+from fairseq_rope.experiments.figure import empty_figure, line_style, write_figure
 
 # distances with fewer pairs are noise
 MIN_PAIRS = 100
@@ -35,14 +34,14 @@ def draw_decay(decays: Sequence[Decay], measured: Measured, output: Path) -> Non
         for name, title in (("bound", "bound of scores B(n) (RoFormer, eq. 37)"), ("cosine", "mean of cos(n θ)")):
             axes = next(all_axes)
             for i, decay in enumerate(decays):
-                axes.plot(getattr(decay, name).tolist(), label=decay.title, **_style(i))
+                axes.plot(getattr(decay, name).tolist(), label=decay.title, **line_style(i))
             axes.set(title=title, xlabel="distance n")
     for side in SIDES if measured else ():
         axes = next(all_axes)
         for i, (title, stacks) in enumerate(measured.items()):
             is_alone = len(measured) == 1
             label = "mean of layers" if is_alone else title
-            _draw_attention(axes, stacks[side], layers=is_alone, label=label, **_style(i))
+            _draw_attention(axes, stacks[side], layers=is_alone, label=label, **line_style(i))
         axes.axhline(1, color="0.5", linestyle=":")
         axes.set(title=f"attention of the {side}", xlabel="key's position - query's", ylabel="weight / even weight")
         axes.set_yscale("log", base=2)
@@ -53,14 +52,9 @@ def draw_decay(decays: Sequence[Decay], measured: Measured, output: Path) -> Non
     write_figure(figure, output)
 
 
-def _style(number: int) -> dict[str, str]:
-    # where colors begin again the line is another
-    return {"color": PALETTE[number % len(PALETTE)], "linestyle": "-" if number < len(PALETTE) else "--"}
-
-
 def _draw_attention(axes: Any, found: StackAttention, *, layers: bool, **options: str) -> None:
     enough = found.pairs >= MIN_PAIRS
     distances, relative = found.distances[enough].tolist(), found.relative[:, enough]
     for number, layer in enumerate(relative if layers else (), 1):
-        axes.plot(distances, layer.tolist(), linewidth=0.8, label=f"layer {number}", **_style(number))
+        axes.plot(distances, layer.tolist(), linewidth=0.8, label=f"layer {number}", **line_style(number))
     axes.plot(distances, relative.mean(dim=0).tolist(), **options)

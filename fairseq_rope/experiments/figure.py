@@ -1,11 +1,16 @@
 """Pictures with matplotlib, the extra `plot`."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_file
+
+# told apart by people who see colors in another way (Okabe and Ito, 2008)
+PALETTE = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#F0E442")
+MARKERS = "os^Dv<>P"
 
 
 def new_figure() -> tuple[Any, Any]:
@@ -31,6 +36,11 @@ def empty_figure(width: float, height: float) -> Any:
     except ImportError:
         raise UserError("a picture needs matplotlib: pip install 'fairseq-rope[plot]'") from None
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def line_style(number: int, colors: Sequence[str] = PALETTE) -> dict[str, str]:
+    """Return the color of a line by its number; where the eight begin again the line is another."""
+    return {"color": colors[number % len(colors)], "linestyle": "-" if number < len(colors) else "--"}
 
 
 def write_figure(figure: Any, output: Path) -> None:

@@ -4,12 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.experiments.figure import new_figure, write_figure
+from fairseq_rope.experiments.figure import MARKERS, PALETTE, line_style, new_figure, write_figure
 from fairseq_rope.experiments.length_curves import Point
-
-# told apart by people who see colors in another way (Okabe and Ito, 2008)
-PALETTE = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#F0E442")
-MARKERS = "os^Dv<>P"
 
 
 def draw_length_curves(curves: Mapping[str, Sequence[Point]], output: Path, *, score: str) -> None:
@@ -36,8 +32,7 @@ def plot_length_curves(
     """Draw into a figure what `draw_length_curves` writes, in these eight colors."""
     drawn = [(title, points) for title, points in curves.items() if points]
     for i, (title, points) in enumerate(drawn):
-        # where colors begin again the line is another
-        style = {"color": colors[i % 8], "marker": MARKERS[i % 8], "linestyle": "-" if i < 8 else "--"}
+        style = {**line_style(i, colors), "marker": MARKERS[i % 8]}
         lengths, means = [point.length for point in points], [point.mean for point in points]
         axes.errorbar(lengths, means, yerr=[point.deviation or 0 for point in points], label=title, capsize=3, **style)
     sizes = {point.length: point.sentences for _, points in drawn for point in points}

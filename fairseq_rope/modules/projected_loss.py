@@ -55,6 +55,7 @@ class _ProjectedLoss(torch.autograd.Function):
         smooth = epsilon / (weight.size(0) - 1)
         scale = 1.0 if features.dtype == wide else _HALF_SCALE
         needs_features, needs_weight = ctx.needs_input_grad[:2]
+        training = needs_features or needs_weight
         grad_features = torch.empty_like(features) if needs_features else None
         grad_weight = torch.zeros_like(weight, dtype=wide) if needs_weight else None
         losses, nll = (features.new_empty(features.size(0), dtype=wide) for _ in range(2))
@@ -67,7 +68,7 @@ class _ProjectedLoss(torch.autograd.Function):
             # a row of zeros takes no part in the weight's gradient
             x = features[rows].masked_fill(padding, 0)
             # (n, E), (V, E) -> (n, V)
-            logits = linear(x, weight, None).to(wide)
+            logits = linear(x, weight, None, training=training).to(wide)
             largest = logits.amax(dim=1, keepdim=True)  # not max: on the CPU its indices cost five times as much
             wanted_logits, all_logits = logits.gather(1, wanted), logits.sum(dim=1, keepdim=True)
             # (n, V): in the logits' own memory, as all that follows
@@ -79,14 +80,14 @@ class _ProjectedLoss(torch.autograd.Function):
             token_losses = (1 - epsilon - smooth) * token_nll + smooth * all_nll
             nll[rows], losses[rows] = (x.masked_fill(padding, 0).squeeze(1) for x in (token_nll, token_losses))
             correct[rows] = (wanted_logits == largest).masked_fill(padding, False).squeeze(1)
-            if not (needs_features or needs_weight):
+            if not training:
                 continue
             # the softmax, then the gradient
             grad = exponentials.div_(total).sub_(smooth)
             grad.scatter_add_(1, wanted, grad.new_full((), epsilon + smooth - 1).expand_as(wanted))
             grad = (grad * scale).to(features.dtype) if scale != 1 else grad
             if grad_features is not None:
-                grad_features[rows] = (linear(grad, weight.T, None) / scale).masked_fill_(padding, 0)
+                grad_features[rows] = (linear(grad, weight.T, None, training=True) / scale).masked_fill_(padding, 0)
             if grad_weight is not None:
                 _add_products(grad_weight, grad, x, factor=1 / scale)
         ctx.save_for_backward(grad_features, None if grad_weight is None else grad_weight.to(weight.dtype))
@@ -109,4 +110,4 @@ def _add_products(total: Tensor, grad: Tensor, x: Tensor, *, factor: float) -> N
     at_once = MAX_GRADIENT_WORDS if grad.device.type == "cpu" else grad.size(1)
     for start in range(0, grad.size(1), at_once):
         words = slice(start, start + at_once)
-        total[words].add_(linear(grad[:, words].T, x.T, None), alpha=factor)
+        total[words].add_(linear(grad[:, words].T, x.T, None, training=True), alpha=factor)

@@ -14,6 +14,7 @@ from fairseq_rope.page.figures import curves_figure, length_figure, windows_figu
 from fairseq_rope.page.origin import check_same_data, raw_files, run_starts
 from fairseq_rope.page.settings import differing_settings, run_settings
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.manifest import Facts
 
 LengthCurves = Mapping[str, Sequence[Point]]
 
@@ -40,16 +41,18 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
         "title": ", ".join(work.resolve().name for work in works),
         "question": verdict.question(results),
         "verdicts": verdict.verdicts(results),
-        "models": [model.name for model in models],
         "baseline": results["baseline"],
         "missing": [*results["notes"], *_missing(models, results)],
         "scores": tables.scores_table(results),
         "runs": tables.runs_table(results),
         "signatures": results["signatures"],
         "samples": comparisons(models),
-        "differing": [[name, *(row.get(model.name, "unknown") for model in models)] for name, row in differing.items()],
+        "differing": tables.text_table(
+            ["setting", *(model.name for model in models)],
+            ([name, *(row.get(model.name, "unknown") for model in models)] for name, row in differing.items()),
+        ),
         "no_difference": _no_difference(settings),
-        "data": _data_rows(next(iter(data.values()))),
+        "data": _data_table(next(iter(data.values()))),
         **_origin(starts),
         "conversion": _conversion(works),
         **_figures(models, results),
@@ -81,11 +84,12 @@ def _no_difference(settings: Mapping[str, Mapping[int, Mapping[str, str]]]) -> s
     return f"None in the records of {', '.join(known)}."
 
 
-def _data_rows(files: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    return [
+def _data_table(files: Mapping[str, Facts]) -> tables.PageTable:
+    rows = (
         [name, f"{facts.get('lines', 0):,}", f"{facts['bytes']:,}", str(facts["sha256"])]
         for name, facts in files.items()
-    ]
+    )
+    return tables.text_table(["file", "lines", "bytes", "SHA-256"], rows)
 
 
 def _origin(starts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def _origin(starts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]
     ]
     versions = (f"{name} {version}" for _, _, each in every for name, version in (each.get("versions") or {}).items())
     return {
-        "starts": rows,
+        "starts": tables.text_table(["run, start", "date (UTC)", "commit", "processor", "threads", "GPUs"], rows),
         "commands": [*dict.fromkeys(str(each["command"]) for _, _, each in every if each.get("command"))],
         "commits": [*dict.fromkeys(str(each["commit"]) for _, _, each in every if each.get("commit"))],
         "versions": [*dict.fromkeys(versions)],
@@ -146,4 +150,5 @@ def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
     }
     always = ("scores", "learning", "settings", "runs", "origin")
     ids = {"bootstraps": "test-noise", "lengths": "length"}
-    return [(ids.get(key, key), name) for key, name in names.items() if key in always or contents.get(key)]
+    there = {key for key, value in contents.items() if (value.rows if isinstance(value, tables.PageTable) else value)}
+    return [(ids.get(key, key), name) for key, name in names.items() if key in always or key in there]

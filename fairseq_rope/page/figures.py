@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fairseq_rope.experiments.curves import name_axes
+from fairseq_rope.experiments.figure import MARKERS, line_style
 from fairseq_rope.experiments.length_curves import Point
-from fairseq_rope.experiments.length_figure import MARKERS, plot_length_curves
+from fairseq_rope.experiments.length_figure import plot_length_curves
 from fairseq_rope.page.svg import COLORS, label, page_style, svg_text
+from fairseq_rope.page.tables import PageTable, text_table
 
 
 @dataclass(frozen=True)
@@ -19,15 +22,13 @@ class PageFigure:
         title: what it shows.
         caption: how it is to be read.
         svg: the SVG element.
-        head: the heads of the table's columns.
-        rows: its rows, of text.
+        table: its numbers.
     """
 
     title: str
     caption: str
     svg: str
-    head: list[str]
-    rows: list[list[str]]
+    table: PageTable
 
 
 def curves_figure(models: Mapping[str, Any]) -> PageFigure:
@@ -38,17 +39,13 @@ def curves_figure(models: Mapping[str, Any]) -> PageFigure:
     """
     with page_style("curves") as (figure, axes):
         for i, (name, model) in enumerate(models.items()):
-            style = _style(i)
+            style = line_style(i, COLORS)
             runs = [_points(curve) for curve in model["curves"].values()]
             several = len(runs) > 1
             for points in runs:
                 axes.plot(*_axes(points), **style, linewidth=0.6 if several else 1.8, alpha=0.6 if several else 1)
             axes.plot(*_axes(_mean(runs)), **style, linewidth=2.2, label=label(name))
-        axes.set(xlabel="updates", ylabel="validation loss (label-smoothed, bits a token)", yscale="log")
-        axes.yaxis.set_major_formatter("{x:.3g}")
-        axes.yaxis.set_minor_formatter("{x:.3g}")
-        axes.grid(alpha=0.2, which="both")
-        axes.legend()
+        name_axes(axes)
         svg = svg_text(figure)
     means = {name: _mean([_points(curve) for curve in model["curves"].values()]) for name, model in models.items()}
     updates = _thinned(sorted({update for points in means.values() for update in points}))
@@ -60,8 +57,7 @@ def curves_figure(models: Mapping[str, Any]) -> PageFigure:
         "Validation loss over updates",
         "Thin lines are runs, thick ones the mean over seeds where all have been validated.",
         svg,
-        ["updates", *means],
-        rows,
+        text_table(["updates", *means], rows),
     )
 
 
@@ -85,7 +81,7 @@ def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None
             means = [each["mean"] for each in shown]
             whiskers = [[mean - _end(each, "low") for mean, each in zip(means, shown, strict=True)]]
             whiskers.append([_end(each, "high") - mean for mean, each in zip(means, shown, strict=True)])
-            style = _style(i)
+            style = line_style(i, COLORS)
             axes.errorbar(places, means, yerr=whiskers, **style, marker=MARKERS[i % 8], label=label(name), capsize=3)
         axes.set_xticks(range(len(names)), [f"{words}\n({count:,})" for words, count in names])
         axes.set(xlabel="words of the source (sentences)", ylabel="BLEU")
@@ -97,7 +93,7 @@ def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None
         cells = [next((each for each in row if each["words"] == words), None) for row in buckets.values()]
         rows.append([f"{words} words, {count:,} sentences", *map(_bucket_cell, cells)])
     caption = "Means over seeds; whiskers are 95% bootstrap intervals, the noise of the test set."
-    return PageFigure(f"BLEU by length, {test_set}", caption, svg, ["source", *buckets], rows)
+    return PageFigure(f"BLEU by length, {test_set}", caption, svg, text_table(["source", *buckets], rows))
 
 
 def windows_figure(curves: Mapping[str, Sequence[Point]], test_set: str) -> PageFigure:
@@ -120,8 +116,7 @@ def windows_figure(curves: Mapping[str, Sequence[Point]], test_set: str) -> Page
         f"BLEU of windows of several sentences, {test_set}",
         "Whiskers are standard deviations over seeds; shaded is what is no longer than the longest in training.",
         svg,
-        ["sentences (mean length by that)", *shown],
-        rows,
+        text_table(["sentences (mean length by that)", *shown], rows),
     )
 
 
@@ -129,11 +124,6 @@ def _point_cell(point: Point | None) -> str:
     if point is None:
         return ""
     return f"{point.mean:.2f}" if point.deviation is None else f"{point.mean:.2f} ± {point.deviation:.2f}"
-
-
-def _style(i: int) -> dict[str, Any]:
-    """Return the line of the model number i; where colors begin again it is another one."""
-    return {"color": COLORS[i % len(COLORS)], "linestyle": "-" if i < len(COLORS) else "--"}
 
 
 def _points(curve: Mapping[str, Any]) -> dict[int, float]:

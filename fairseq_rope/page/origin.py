@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from fairseq_rope_data.errors import UserError
-
-Starts = dict[str, list[dict[str, Any]]]  # folder of a run -> what was recorded of each of its starts
+from fairseq_rope_data.manifest import MANIFEST, Facts
+from fairseq_rope_data.recorded import recorded_files
 
 
 def run_starts(run: Path) -> list[dict[str, Any]]:
@@ -30,23 +30,18 @@ def run_starts(run: Path) -> list[dict[str, Any]]:
     return starts
 
 
-def raw_files(work: Path) -> dict[str, dict[str, Any]]:
-    """Return name -> lines, bytes and sha256 of the raw text of a work folder, as its manifest has them.
+def raw_files(work: Path) -> dict[str, Facts]:
+    """Return name -> lines, bytes and sha256 of the raw text of a work folder; none without a manifest.
 
     Raises:
         UserError: the manifest is damaged.
     """
-    path = work / "manifest.json"
-    if not path.is_file():
-        return {}
-    try:
-        files = json.loads(path.read_text(encoding="utf-8"))["files"]
-        return {name: dict(facts) for name, facts in files.items() if name.startswith("raw/")}
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UserError(f"{path} is no manifest, which fairseq_rope_data.manifest writes: damaged?") from None
+    manifest = work / MANIFEST
+    files = recorded_files(manifest) if manifest.is_file() else {}
+    return {name: facts for name, facts in files.items() if name.startswith("raw/")}
 
 
-def check_same_data(works: Mapping[Path, Mapping[str, Mapping[str, Any]]]) -> None:
+def check_same_data(works: Mapping[Path, Mapping[str, Facts]]) -> None:
     """Check that work folders whose runs are compared have the same raw text.
 
     Args:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fairseq_rope.experiments.figure import new_figure
-from fairseq_rope.experiments.length_figure import PALETTE
+from fairseq_rope.experiments.figure import PALETTE, empty_figure
 
 INK = "#010203"  # stands for the color of the page's text, which is another one in the dark
 COLORS = (INK, *PALETTE[1:])
@@ -37,12 +36,10 @@ def page_style(name: str) -> Iterator[tuple[Any, Any]]:
     Raises:
         UserError: matplotlib is not installed.
     """
-    figure, _ = new_figure()
+    figure = empty_figure(5.4, 3.7)  # small: its text is read on a phone too
     import matplotlib as mpl
 
     with mpl.rc_context({**_STYLE, "svg.hashsalt": name}):
-        figure.clear()  # axes take their colors when they are made
-        figure.set_size_inches(5.4, 3.7)  # small: its text is read on a phone too
         yield figure, figure.add_subplot()
 
 

@@ -1,6 +1,6 @@
 """The tables of the page, as text: heads and rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,11 @@ class PageTable:
 
     head: list[str]
     rows: list[list[Cell]] = field(default_factory=list)
+
+
+def text_table(head: list[str], rows: Iterable[Sequence[str]]) -> PageTable:
+    """Return a table of nothing but text."""
+    return PageTable(head, [[Cell(text) for text in row] for row in rows])
 
 
 def scores_table(results: Mapping[str, Any]) -> PageTable:
@@ -61,8 +66,9 @@ def runs_table(results: Mapping[str, Any]) -> PageTable:
 def columns_table(columns: Mapping[str, Mapping[str, str]], head: str) -> PageTable:
     """Return column -> row -> text as a table; what a column lacks stays empty."""
     names = dict.fromkeys(row for cells in columns.values() for row in cells)
-    rows = [[Cell(name), *(Cell(cells.get(name, "")) for cells in columns.values())] for name in names]
-    return PageTable([head, *columns], rows)
+    return text_table(
+        [head, *columns], ([name, *(cells.get(name, "") for cells in columns.values())] for name in names)
+    )
 
 
 def bootstraps_table(results: Mapping[str, Any]) -> PageTable:
@@ -90,9 +96,8 @@ def reach_table(results: Mapping[str, Any]) -> PageTable:
                 row += ["never" if not reached else "unknown", ""]
             else:
                 row += [f"{needed / unit:{form}} ({other / unit:{form}})", "" if ratio is None else f"{ratio:.2f}"]
-        rows.append([*map(Cell, [*row, f"{reached} of {of}"])])
-    head = ["", "updates (the other's)", "ratio", "minutes (the other's)", "ratio", "seeds"]
-    return PageTable(head, rows)
+        rows.append([*row, f"{reached} of {of}"])
+    return text_table(["", "updates (the other's)", "ratio", "minutes (the other's)", "ratio", "seeds"], rows)
 
 
 def _cell(statistic: Mapping[str, Any] | None, difference: Mapping[str, Any] | None) -> Cell:

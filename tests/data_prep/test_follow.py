@@ -54,6 +54,9 @@ def wait_for(done: Callable[[], bool]) -> None:
 
 
 def test_it_is_run_after_each_validation_and_score_and_its_failure_ends_nothing(work: Path, recipe: subprocess.Popen):
+    (work / "rope" / "train.log").write_text(LINES[0])
+    time.sleep(5)
+    assert calls(work) == 0, "there is no validation yet"
     for count, lines in enumerate((3, 5), 1):
         (work / "rope" / "train.log").write_text("".join(LINES[:lines]))
         wait_for(lambda count=count: calls(work) == count)

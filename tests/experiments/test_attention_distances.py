@@ -159,7 +159,6 @@ def test_text_without_words_is_refused():
 def test_the_picture_has_layers_of_one_model_and_means_of_several_where_there_are_pairs_enough(
     tmp_path, monkeypatch: pytest.MonkeyPatch
 ):
-    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
     monkeypatch.setattr(decay_figure, "MIN_PAIRS", 20)
     figures = []
     monkeypatch.setattr(decay_figure, "write_figure", lambda figure, _: figures.append(figure))

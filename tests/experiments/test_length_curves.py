@@ -59,7 +59,6 @@ def test_lengths_are_those_of_the_longest_training_example_and_scores_means_over
 
 def drawn(work: Path, monkeypatch: pytest.MonkeyPatch, *options: str):
     """Draw by the command line; give the axes and the output."""
-    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
     figures = []
     write = length_figure.write_figure
     monkeypatch.setattr(length_figure, "write_figure", lambda figure, to: (figures.append(figure), write(figure, to)))

@@ -274,7 +274,6 @@ def test_a_model_that_is_not_there_is_named(
 def test_the_picture_is_a_png_with_a_line_for_each_run(
     work: Path, options: list[str], names: list[str], monkeypatch: pytest.MonkeyPatch
 ):
-    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
     add_run(work, "rope-seed2")
     drawn: list[str] = []
     draw = plot.draw_curves

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fairseq_rope.modules.cpu import linear, route
+from fairseq_rope.modules.projected_loss import projected_loss
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +103,16 @@ def test_a_layer_computes_by_the_route(monkeypatch: pytest.MonkeyPatch, chosen: 
     with torch.no_grad():
         layer(torch.ones(64, 1024))
     assert len(calls) == (4 if chosen == route.ONEDNN else 0)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_products_of_a_loss_are_of_training_where_it_has_a_gradient(monkeypatch: pytest.MonkeyPatch, training: bool):
+    asked = []
+    monkeypatch.setattr(route, "is_onednn", lambda training, **_: asked.append(training))
+    features, weight = torch.ones(64, 128), torch.ones(1000, 128, requires_grad=training)
+    target = torch.full((64,), 5)
+    projected_loss(features, weight, target, epsilon=0.1, padding_idx=1)
+    assert len(asked) == 1 + training and set(asked) == {training}  # no gradient of the features
 
 
 def test_training_and_search_are_told_apart(monkeypatch: pytest.MonkeyPatch):

@@ -75,6 +75,13 @@ def test_question_and_verdict_come_first_and_all_sections_can_be_reached(page: s
     assert len(links) >= 7 and {link.removeprefix("#") for link in links} <= ids
 
 
+def test_links_lead_to_what_is_there_when_little_is(tmp_path: Path):
+    reader = Reader(render(page_contents([experiment(tmp_path / "work", {"rope": 0.2}, seeds=1)])))
+    ids = {attrs["id"] for _, attrs in reader.elements if "id" in attrs}
+    links = {attrs["href"].removeprefix("#") for tag, attrs in reader.elements if tag == "a"}
+    assert links <= ids and not {"test-noise", "samples"} & ids and {"scores", "origin"} <= links
+
+
 def test_it_is_one_file_that_fetches_nothing_and_runs_nothing(page: str):
     assert len(page.encode()) < 1_000_000
     for tag, attrs in Reader(page).elements:
@@ -221,7 +228,7 @@ def test_the_same_run_in_two_folders_is_refused(tmp_path: Path):
         (
             "manifest.json",
             '{"files": {"raw/a": 7}}',
-            " is no manifest, which fairseq_rope_data.manifest writes: damaged?",
+            " is damaged: AttributeError",
         ),
         ("rope/train.log", "epoch 001 | valid on 'valid' subset | loss\n", ":1: a validation must have"),
     ],

@@ -22,8 +22,8 @@ def test_windows_of_several_sentences_have_a_figure_by_their_length(tmp_path: Pa
             file.write('SOURCE_LANG="en"\n')
     contents = page_contents([work], ["rope", "alibi"])
     (figure,) = [each for each in contents["lengths"] if "windows" in each.title]
-    assert figure.head[1:] == ["rope (2 seeds)", "alibi (2 seeds)"]
-    assert figure.rows[1] == ["2 (0.50)", "13.00 ± 0.71", "13.00 ± 0.71"]
+    assert figure.table.head[1:] == ["rope (2 seeds)", "alibi (2 seeds)"]
+    assert [cell.text for cell in figure.table.rows[1]] == ["2 (0.50)", "13.00 ± 0.71", "13.00 ± 0.71"]
     assert "BLEU of windows of several sentences, test" in render(contents)
 
 

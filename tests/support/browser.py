@@ -17,10 +17,16 @@ FLAGS = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --remote-
 
 
 def chromium() -> str:
-    """The browser of this machine; a test that needs it is skipped where there is none."""
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    """The browser that FAIRSEQ_ROPE_CHROMIUM names, as .ci/run does, or one of this machine.
+
+    A test that needs it is skipped where none is named and there is none.
+    """
+    named = os.environ.get("FAIRSEQ_ROPE_CHROMIUM")
+    found = next((path for name in ([named] if named else NAMES) if (path := shutil.which(name))), None)
+    if found is None and named:
+        pytest.fail(f"FAIRSEQ_ROPE_CHROMIUM must be a browser, but is {named}")
     if found is None:
-        pytest.skip("no Chromium is on the PATH: the page is not looked at")
+        pytest.skip("no Chromium is on the PATH (Debian: apt-get install chromium): the page is not looked at")
     return found
 
 

@@ -100,7 +100,6 @@ def test_a_smaller_base_has_a_lower_bound_as_the_docs_say(decay):
 
 @pytest.mark.parametrize("suffix", ["png", "svg"])
 def test_the_picture_has_the_numbers_and_is_the_same_each_time(decay, suffix: str, tmp_path: Path, monkeypatch):
-    pytest.importorskip("matplotlib", reason="the extra `plot` is not installed")
     figures = []
     write = decay_figure.write_figure
     monkeypatch.setattr(decay_figure, "write_figure", lambda figure, to: (figures.append(figure), write(figure, to)))

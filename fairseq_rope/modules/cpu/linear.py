@@ -45,20 +45,21 @@ class Linear(nn.Linear):
         return linear(x, self.weight, self.bias)
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, training: bool = False) -> Tensor:
     """Return x W^T + b as `F.linear` does.
 
     Args:
         x: (..., in).
         weight: (out, in).
         bias: (out,) or None.
+        training: whether it is a product of a training step though nothing here has gradients.
 
     Returns: (..., out).
     """
-    training = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
-    if not _is_for_onednn(x, weight, training=training):
+    has_gradients = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
+    if not _is_for_onednn(x, weight, training=training or has_gradients):
         return F.linear(x, weight, bias)
-    if training:
+    if has_gradients:
         return _Linear.apply(x, weight, bias)
     return _product(x, weight, bias)
 
