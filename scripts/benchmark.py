@@ -7,7 +7,8 @@ Both models are measured in turn, in processes of their own, and compared repeti
 medians with the least and the greatest ratio, and each process's peak memory. Times mean something on a quiet machine
 only.
 
-train     target tokens a second through fairseq's Trainer, on the same batches; on a GPU the share of its peak
+train     target tokens a second through fairseq's Trainer, on the same batches, and the share of the machine's peak
+          that they need: a GPU's, or the processor's best rate at products of matrices
 generate  through fairseq-generate with beam 4; without checkpoints weights are random and all translations equally long
 length    a training step on sentences of one length; what does not fit into memory is a row that says so
 rotation  its share of a training step, by taking it out of the same model

@@ -2,8 +2,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,9 +36,12 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What one run of the benchmark writes; its tables stand in `tables`."""
     folder = tmp_path_factory.mktemp("benchmark")
     output = folder / "benchmark.json"
+    # an installed package that is not the one beside the benchmark: of the same name, fairseq would import only one
+    for package in ("fairseq_rope", "data-prep/fairseq_rope_data"):
+        shutil.copytree(ROOT / package, folder / "installed" / Path(package).name)
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "benchmark.py", *COMMAND, "--work", folder / "work", "--output", output],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(folder / "installed")},
         cwd=folder,
         capture_output=True,
         text=True,
@@ -95,6 +100,13 @@ def test_a_trick_has_a_row_in_each_work_that_it_is_for(result: dict[str, Any]) -
 def test_the_result_says_where_and_with_what_it_was_measured(result: dict[str, Any]) -> None:
     assert {"fairseq_rope", "torch", "CPU", "threads", "load before"} <= result["environment"].keys()
     assert result["command"].endswith(f"--output {result['command'].split()[-1]}")
+
+
+def test_training_says_what_share_of_the_best_rate_it_needs(result: dict[str, Any]) -> None:
+    assert result["environment"]["products, fp32"].endswith(" GFLOP/s")
+    for measured in find(result, "train")["models"].values():
+        assert len(measured["utilization"]) == 2 and all(0 < share < 1 for share in measured["utilization"])
+    assert "| utilization, stock / rope |" in result["tables"]
 
 
 def find(result: dict[str, Any], kind: str) -> dict[str, Any]:

@@ -46,8 +46,8 @@ def test_output_and_gradients_are_those_of_torchs_linear(shape: tuple[int, ...],
 
 def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
     assert module._IS_USABLE  # with the torch that constraints.txt pins
-    calls, product = [], module._onednn
-    monkeypatch.setattr(module, "_onednn", lambda *arguments: calls.append(1) or product(*arguments))
+    calls, product = [], module.onednn_product
+    monkeypatch.setattr(module, "onednn_product", lambda *arguments: calls.append(1) or product(*arguments))
     x = torch.randn(7, 12, requires_grad=True)
     twins()[0](x).sum().backward()
     assert len(calls) == 3  # one forward, two backward
@@ -59,10 +59,10 @@ def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("transposed", [False, True], ids=["rows", "columns"])
 def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPatch, transposed: bool):
     # it would take them, for a loop that is a thousand times slower
-    product = module._onednn
+    product = module.onednn_product
     monkeypatch.setattr(
         module,
-        "_onednn",
+        "onednn_product",
         lambda x, weight, *rest: (
             product(x, weight, *rest)
             if weight.is_contiguous() or weight.T.is_contiguous()
@@ -83,7 +83,7 @@ def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPa
 
 def test_small_products_are_torchs(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MIN_ONEDNN_PRODUCTS", 7 * 12 * 20)
-    monkeypatch.setattr(module, "_onednn", lambda *_: pytest.fail("called"))
+    monkeypatch.setattr(module, "onednn_product", lambda *_: pytest.fail("called"))
     ours, stock = twins()
     x = torch.randn(6, 12)
     assert torch.equal(ours(x), stock(x))
@@ -109,7 +109,7 @@ def test_a_product_that_another_torch_has_changed_is_not_used(product: Callable[
 def test_a_torch_without_the_product_is_served(monkeypatch: pytest.MonkeyPatch):
     ours, stock = twins()
     monkeypatch.setattr(module, "_IS_USABLE", False)
-    monkeypatch.setattr(module, "_onednn", lambda *_: pytest.fail("called"))
+    monkeypatch.setattr(module, "onednn_product", lambda *_: pytest.fail("called"))
     x = torch.randn(7, 12)
     assert torch.equal(ours(x), stock(x))
 

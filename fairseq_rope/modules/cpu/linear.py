@@ -17,13 +17,14 @@ from fairseq_rope.modules.cpu import route
 from fairseq_rope.modules.cpu.thresholds import MIN_ONEDNN_PRODUCTS
 
 
-def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+def onednn_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Return `F.linear(x, weight, bias)` by oneDNN."""
     # private to torch, which uses it in compiled models; the last three: no function fused behind the product
     product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return product
 
 
-def is_usable(product: Callable[[Tensor, Tensor, Tensor | None], Tensor] = _onednn) -> bool:
+def is_usable(product: Callable[[Tensor, Tensor, Tensor | None], Tensor] = onednn_product) -> bool:
     """Return whether oneDNN's product is there, takes these arguments and gives `F.linear`'s numbers."""
     x, weight, bias = torch.arange(12.0).view(4, 3), torch.arange(6.0).view(2, 3), torch.arange(2.0)
     try:
@@ -77,7 +78,7 @@ def _is_for_onednn(x: Tensor, weight: Tensor, *, training: bool) -> bool:
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     # for rows or columns with gaps between them oneDNN has a reference loop only, a thousand times slower
     weight = weight if weight.is_contiguous() or weight.T.is_contiguous() else weight.contiguous()
-    return _onednn(x, weight, bias)
+    return onednn_product(x, weight, bias)
 
 
 class _Linear(torch.autograd.Function):

@@ -4,21 +4,20 @@ import contextlib
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks.model import flops
 from benchmarks.model.spec import Repetition, Spec
 from benchmarks.model.worker import OUT_OF_MEMORY, FailedError, Worker
 
 Measured = dict[str, Any]
 
 
-def compare(specs: list[Spec], *, repetitions: int, warm_up: int, gpu: str | None) -> dict[str, Measured]:
+def compare(specs: list[Spec], *, repetitions: int, warm_up: int, peak: float | None) -> dict[str, Measured]:
     """Measure each of `specs` `repetitions` times, in turn, the first of a round changing.
 
     Args:
         specs: the models, in one setting.
         repetitions: how often each is measured.
         warm_up: repetitions before those that count.
-        gpu: the name of the GPU that they run on.
+        peak: floating-point operations a second that the machine reaches at best; None: not known.
 
     Returns: for each, by its name, options, peak memory in bytes and lists of all figures, one a repetition; for one
         that could not be measured an `error`, its reason, and no lists.
@@ -43,7 +42,7 @@ def compare(specs: list[Spec], *, repetitions: int, warm_up: int, gpu: str | Non
                 else:
                     repetitions_of[worker.spec.name] += [repetition] * (i >= 0)
         for worker in workers:
-            measured[worker.spec.name] = _figures(repetitions_of[worker.spec.name], worker, gpu)
+            measured[worker.spec.name] = _figures(repetitions_of[worker.spec.name], worker, peak)
     return {spec.name: {"options": list(spec.options), **measured[spec.name]} for spec in specs}
 
 
@@ -60,10 +59,9 @@ def _repeat(worker: Worker, workers: list[Worker]) -> Repetition:
     return worker.repeat()
 
 
-def _figures(repetitions: list[Repetition], worker: Worker, gpu: str | None) -> Measured:
+def _figures(repetitions: list[Repetition], worker: Worker, peak: float | None) -> Measured:
     lists = {name: [asdict(repetition)[name] for repetition in repetitions] for name in asdict(repetitions[0])}
     figures: Measured = {"peak": worker.peak(), **{name: values for name, values in lists.items() if any(values)}}
-    limit = flops.peak(gpu, worker.spec.dtype) if gpu else None
-    if limit and "flops" in figures:
-        figures["utilization"] = [repetition.flops / repetition.seconds / limit for repetition in repetitions]
+    if peak and "flops" in figures:
+        figures["utilization"] = [repetition.flops / repetition.seconds / peak for repetition in repetitions]
     return figures

@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from benchmarks.environment import environment
-from benchmarks.model import report, tricks
+from benchmarks.model import flops, product_rate, report, tricks
 from benchmarks.model.compare import compare
 from benchmarks.model.plan import UNSUPPORTED, Setting, settings
 from benchmarks.report import Row, write_json
@@ -43,7 +43,7 @@ def measure(args: argparse.Namespace) -> None:
             left_out.append(f"{setting.name()}: the {args.minutes:g} minutes were over")
             continue
         print(f"{setting.name()} ...", file=sys.stderr, flush=True)
-        new = _measure(setting, args, facts.get("GPU"))
+        new = _measure(setting, args, _peak(setting.row, facts))
         rows += new
         print("\n".join(report.tables(new).splitlines()[2:]), file=sys.stderr, flush=True)
         result["notes"] += [f"{setting.name()}: {note}" for row in new for note in report.notes(row)]
@@ -57,8 +57,20 @@ def measure(args: argparse.Namespace) -> None:
         raise UserError("a measurement failed for another reason than memory; its own words stand above")
 
 
-def _measure(setting: Setting, args: argparse.Namespace, gpu: str | None) -> list[Row]:
-    measured = compare(setting.specs, repetitions=args.repetitions, warm_up=args.warm_up, gpu=gpu)
+def _peak(row: Row, facts: dict[str, str]) -> float | None:
+    """Return the best rate of the GPU by its name, or of this processor, as it is just now."""
+    if row["kind"] != "train":
+        return None
+    dtype = row["dtype"]
+    if "GPU" in facts:
+        return flops.peak(facts["GPU"], dtype)
+    rate = product_rate.best(dtype)
+    facts[f"products, {dtype}"] = f"{rate / 1e9:,.0f} GFLOP/s"
+    return rate
+
+
+def _measure(setting: Setting, args: argparse.Namespace, peak: float | None) -> list[Row]:
+    measured = compare(setting.specs, repetitions=args.repetitions, warm_up=args.warm_up, peak=peak)
     rope = measured.pop("rope")
     if setting.row["kind"] == "rotation":
         return [report.rotation(setting.row, rope)]
