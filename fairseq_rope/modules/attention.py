@@ -9,6 +9,7 @@ from torch import Tensor
 
 from fairseq_rope.modules.attention_kernels import AttentionKernel, DecodingState, SoftmaxKernel
 from fairseq_rope.modules.cpu.linear import Linear, linear
+from fairseq_rope.modules.cpu.packing import PackedLinear, pack
 from fairseq_rope.modules.cpu.thresholds import MIN_TOKENS_TO_JOIN
 from fairseq_rope.modules.explicit_positions import Positioned
 from fairseq_rope.modules.positions.base import PositionMethod
@@ -63,6 +64,11 @@ class SelfAttention(Positioned, MultiheadAttention):
         if self.position_method is not position_method:
             self.position_weights = self.position_method.weights
         self.kernel: AttentionKernel = kernel or SoftmaxKernel()
+        self.packed: PackedLinear | None = None
+
+    def make_generation_fast_(self, **_: Any) -> None:
+        """Pack the weights of queries, keys and values as one; fairseq calls it before a search."""
+        self.packed = pack(self.q_proj, self.k_proj, self.v_proj) if self._can_join() else None
 
     def forward(
         self,
@@ -139,6 +145,13 @@ class SelfAttention(Positioned, MultiheadAttention):
 
     def _project(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
         """Return queries, keys and values, (T, B, 3, H, D)."""
+        joined = None if self.packed is None else self.packed.product(query)
+        if joined is None:
+            joined = self._joined_product(query, decoding)
+        return joined.view(*query.shape[:2], 3, self.num_heads, self.head_dim)
+
+    def _joined_product(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
+        """Return queries, keys and values, (T, B, 3 E)."""
         if decoding is not None and not torch.is_grad_enabled():
             if not decoding.is_joined:
                 decoding.projection, decoding.is_joined = self._joined_projection(), True
@@ -147,14 +160,16 @@ class SelfAttention(Positioned, MultiheadAttention):
             is_large = query.size(0) * query.size(1) >= MIN_TOKENS_TO_JOIN
             projection = self._joined_projection() if is_large else None
         if projection is not None:
-            joined = linear(query, *projection)
-        else:
-            joined = torch.cat([proj(query) for proj in (self.q_proj, self.k_proj, self.v_proj)], dim=-1)
-        return joined.view(*query.shape[:2], 3, self.num_heads, self.head_dim)
+            return linear(query, *projection)
+        return torch.cat([proj(query) for proj in (self.q_proj, self.k_proj, self.v_proj)], dim=-1)
 
     def _joined_projection(self) -> tuple[Tensor, Tensor] | None:
         """Return one weight and bias, (3 E, E) and (3 E,), or None where quantization noise works in hooks of each."""
-        projections = (self.q_proj, self.k_proj, self.v_proj)
-        if any(type(proj) is not Linear or proj._forward_pre_hooks for proj in projections):
+        if not self._can_join():
             return None
+        projections = (self.q_proj, self.k_proj, self.v_proj)
         return torch.cat([proj.weight for proj in projections]), torch.cat([proj.bias for proj in projections])
+
+    def _can_join(self) -> bool:
+        projections = (self.q_proj, self.k_proj, self.v_proj)
+        return all(type(proj) is Linear and not proj._forward_pre_hooks for proj in projections)

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairseq_rope.modules.cpu import linear as module
-from fairseq_rope.modules.cpu import route
+from fairseq_rope.modules.cpu import onednn, route
 from fairseq_rope.modules.cpu.linear import Linear, linear
 from tests.support.near import PRODUCTS
 
@@ -19,7 +19,7 @@ SHAPES = {"matrix": (7, 12), "batch": (3, 5, 12), "one row": (1, 12), "vector": 
 @pytest.fixture(autouse=True)
 def every_product_is_large_and_onednns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MIN_ONEDNN_PRODUCTS", 1)
-    monkeypatch.setattr(route, "_chosen", dict.fromkeys((True, False), route.ONEDNN))
+    monkeypatch.setattr(route, "_chosen", dict.fromkeys(route.SHAPES, route.ONEDNN))
 
 
 def twins(bias: bool = True) -> tuple[Linear, nn.Linear]:
@@ -45,9 +45,9 @@ def test_output_and_gradients_are_those_of_torchs_linear(shape: tuple[int, ...],
 
 
 def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
-    assert module._IS_USABLE  # with the torch that constraints.txt pins
-    calls, product = [], module.onednn_product
-    monkeypatch.setattr(module, "onednn_product", lambda *arguments: calls.append(1) or product(*arguments))
+    assert onednn.IS_USABLE  # with the torch that constraints.txt pins
+    calls, product = [], onednn.product
+    monkeypatch.setattr(onednn, "product", lambda *arguments: calls.append(1) or product(*arguments))
     x = torch.randn(7, 12, requires_grad=True)
     twins()[0](x).sum().backward()
     assert len(calls) == 3  # one forward, two backward
@@ -59,10 +59,10 @@ def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
 @pytest.mark.parametrize("transposed", [False, True], ids=["rows", "columns"])
 def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPatch, transposed: bool):
     # it would take them, for a loop that is a thousand times slower
-    product = module.onednn_product
+    product = onednn.product
     monkeypatch.setattr(
-        module,
-        "onednn_product",
+        onednn,
+        "product",
         lambda x, weight, *rest: (
             product(x, weight, *rest)
             if weight.is_contiguous() or weight.T.is_contiguous()
@@ -83,7 +83,7 @@ def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPa
 
 def test_small_products_are_torchs(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(module, "MIN_ONEDNN_PRODUCTS", 7 * 12 * 20)
-    monkeypatch.setattr(module, "onednn_product", lambda *_: pytest.fail("called"))
+    monkeypatch.setattr(onednn, "product", lambda *_: pytest.fail("called"))
     ours, stock = twins()
     x = torch.randn(6, 12)
     assert torch.equal(ours(x), stock(x))
@@ -103,13 +103,14 @@ def without_bias(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 @pytest.mark.parametrize("product", [other_signature, wrong_numbers, without_bias])
 def test_a_product_that_another_torch_has_changed_is_not_used(product: Callable[..., Tensor]):
-    assert module.is_usable() and module.is_usable(F.linear) and not module.is_usable(product)
+    assert onednn.is_usable() and onednn.is_usable(F.linear, packed=torch.clone)
+    assert not onednn.is_usable(product, packed=torch.clone) and not onednn.is_usable(packed=torch.sin)
 
 
 def test_a_torch_without_the_product_is_served(monkeypatch: pytest.MonkeyPatch):
     ours, stock = twins()
-    monkeypatch.setattr(module, "_IS_USABLE", False)
-    monkeypatch.setattr(module, "onednn_product", lambda *_: pytest.fail("called"))
+    monkeypatch.setattr(onednn, "IS_USABLE", False)
+    monkeypatch.setattr(onednn, "product", lambda *_: pytest.fail("called"))
     x = torch.randn(7, 12)
     assert torch.equal(ours(x), stock(x))
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fairseq_rope.modules.cpu import linear, route
+from fairseq_rope.modules.cpu import linear, onednn, route
 from fairseq_rope.modules.projected_loss import projected_loss
 
 
@@ -28,35 +28,33 @@ def quick(x: Tensor, weight: Tensor) -> Tensor:
     return x.new_empty(x.size(0), weight.size(0))
 
 
-@pytest.mark.parametrize("training", [True, False], ids=["training", "search"])
-def test_onednn_is_taken_where_it_is_faster_and_what_was_chosen_is_logged(
-    training: bool, caplog: pytest.LogCaptureFixture
-):
+@pytest.mark.parametrize("work", route.SHAPES)
+def test_onednn_is_taken_where_it_is_faster_and_what_was_chosen_is_logged(work: str, caplog: pytest.LogCaptureFixture):
     caplog.set_level(logging.INFO)
-    assert route.is_onednn(training, torchs=slow, onednn=quick)
-    assert route.is_onednn(training, torchs=quick, onednn=slow), "what was chosen holds"
-    assert not route.is_onednn(not training, torchs=quick, onednn=slow)
+    assert route.is_onednn(work, torchs=slow, onednn=quick)
+    assert route.is_onednn(work, torchs=quick, onednn=slow), "what was chosen holds"
+    another = next(name for name in route.SHAPES if name != work)
+    assert not route.is_onednn(another, torchs=quick, onednn=slow)
     one, other = (record.getMessage() for record in caplog.records)
-    work = "training" if training else "search"
     assert one.startswith(f"products of {work}: onednn (oneDNN is ") and " torch (oneDNN is 0." in other
 
 
 @pytest.mark.parametrize(("gain", "chosen"), [(1.2, False), (1.3, True), (0.5, False)])
 def test_a_small_gain_that_noise_can_turn_is_none(monkeypatch: pytest.MonkeyPatch, gain: float, chosen: bool):
     monkeypatch.setattr(route, "gain", lambda *_, **__: gain)
-    assert route.is_onednn(True, torchs=quick, onednn=quick) == chosen
+    assert route.is_onednn(route.TRAINING, torchs=quick, onednn=quick) == chosen
 
 
 @pytest.mark.parametrize(("value", "chosen"), [("torch", False), ("onednn", True), ("OneDNN", True)])
 def test_the_users_choice_is_not_measured(monkeypatch: pytest.MonkeyPatch, value: str, chosen: bool):
     monkeypatch.setenv(route.VARIABLE, value)
     monkeypatch.setattr(route, "gain", lambda *_, **__: pytest.fail("measured"))
-    assert route.is_onednn(True, torchs=quick, onednn=quick) == chosen
+    assert route.is_onednn(route.TRAINING, torchs=quick, onednn=quick) == chosen
 
 
 def test_another_value_is_named_and_measured(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
     monkeypatch.setenv(route.VARIABLE, "mkl")
-    assert route.is_onednn(True, torchs=slow, onednn=quick)
+    assert route.is_onednn(route.TRAINING, torchs=slow, onednn=quick)
     warnings = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert warnings == ["FAIRSEQ_ROPE_PRODUCTS must be torch, onednn or auto, but is 'mkl': it is measured"]
 
@@ -74,7 +72,7 @@ def test_threads_that_ask_at_once_wait_for_one_measurement(monkeypatch: pytest.M
 
     def ask() -> None:
         barrier.wait()
-        answers.append(route.is_onednn(True, torchs=quick, onednn=quick))
+        answers.append(route.is_onednn(route.TRAINING, torchs=quick, onednn=quick))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -88,16 +86,16 @@ def test_measuring_changes_neither_random_numbers_nor_threads_nor_gradients():
     random, threads = torch.get_rng_state(), torch.get_num_threads()
     x = torch.ones(1, requires_grad=True)
     y = x * 2
-    assert 0.01 < route.gain(True, torchs=F.linear, onednn=linear._product) < 100
+    assert 0.01 < route.gain(route.TRAINING, torchs=F.linear, onednn=linear._product) < 100
     assert torch.equal(torch.get_rng_state(), random) and torch.get_num_threads() == threads
     assert torch.is_grad_enabled() and y.requires_grad
 
 
 @pytest.mark.parametrize("chosen", [route.TORCH, route.ONEDNN])
 def test_a_layer_computes_by_the_route(monkeypatch: pytest.MonkeyPatch, chosen: str):
-    calls, product = [], linear._onednn
+    calls, product = [], onednn.product
     monkeypatch.setenv(route.VARIABLE, chosen)
-    monkeypatch.setattr(linear, "_onednn", lambda *arguments: calls.append(1) or product(*arguments))
+    monkeypatch.setattr(onednn, "product", lambda *arguments: calls.append(1) or product(*arguments))
     layer = linear.Linear(1024, 1024)
     layer(torch.ones(64, 1024, requires_grad=True)).sum().backward()
     with torch.no_grad():
@@ -108,20 +106,34 @@ def test_a_layer_computes_by_the_route(monkeypatch: pytest.MonkeyPatch, chosen: 
 @pytest.mark.parametrize("training", [True, False])
 def test_products_of_a_loss_are_of_training_where_it_has_a_gradient(monkeypatch: pytest.MonkeyPatch, training: bool):
     asked = []
-    monkeypatch.setattr(route, "is_onednn", lambda training, **_: asked.append(training))
+    monkeypatch.setattr(route, "is_onednn", lambda work, **_: asked.append(work))
     features, weight = torch.ones(64, 128), torch.ones(1000, 128, requires_grad=training)
     target = torch.full((64,), 5)
     projected_loss(features, weight, target, epsilon=0.1, padding_idx=1)
-    assert len(asked) == 1 + training and set(asked) == {training}  # no gradient of the features
+    assert len(asked) == 1 + training and set(asked) == {
+        route.TRAINING if training else route.SEARCH
+    }  # no gradient of the features
 
 
 def test_training_and_search_are_told_apart(monkeypatch: pytest.MonkeyPatch):
     asked = []
-    monkeypatch.setattr(route, "is_onednn", lambda training, **_: asked.append(training))
+    monkeypatch.setattr(route, "is_onednn", lambda work, **_: asked.append(work))
     layer, x = linear.Linear(1024, 1024), torch.ones(64, 1024)
     layer(x)
     with torch.no_grad():
         layer(x)
     layer.requires_grad_(False)
     layer(x)
-    assert asked == [True, False, False]
+    assert asked == [route.TRAINING, route.SEARCH, route.SEARCH]
+
+
+def test_what_is_packed_for_onednn_is_packed_once_and_not_in_its_time():
+    packed = []
+
+    def prepare(weight: Tensor) -> Tensor:
+        time.sleep(0.05)
+        packed.append(weight)
+        return weight
+
+    assert route.is_onednn(route.PACKED, torchs=slow, onednn=quick, prepare=prepare)
+    assert [tuple(weight.shape) for weight in packed] == [(2048, 512)]

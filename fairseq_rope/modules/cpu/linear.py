@@ -5,7 +5,6 @@ torch calls MKL for them, which on AMD's processors runs at less than half of wh
 on processors with AMX. Here it is these layers alone, in full float32 unless that setting says otherwise.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -13,37 +12,25 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from fairseq_rope.modules.cpu import route
+from fairseq_rope.modules.cpu import onednn, route
+from fairseq_rope.modules.cpu.packing import PackedLinear, pack
 from fairseq_rope.modules.cpu.thresholds import MIN_ONEDNN_PRODUCTS
-
-
-def onednn_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Return `F.linear(x, weight, bias)` by oneDNN."""
-    # private to torch, which uses it in compiled models; the last three: no function fused behind the product
-    product: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
-    return product
-
-
-def is_usable(product: Callable[[Tensor, Tensor, Tensor | None], Tensor] = onednn_product) -> bool:
-    """Return whether oneDNN's product is there, takes these arguments and gives `F.linear`'s numbers."""
-    x, weight, bias = torch.arange(12.0).view(4, 3), torch.arange(6.0).view(2, 3), torch.arange(2.0)
-    try:
-        return torch.backends.mkldnn.is_available() and all(
-            torch.allclose(product(x, weight, b), F.linear(x, weight, b)) for b in (bias, None)
-        )
-    except Exception:  # another version of torch: all is as in nn.Linear
-        return False
-
-
-_IS_USABLE = is_usable()
 
 
 class Linear(nn.Linear):
     """`nn.Linear`, with the same numbers up to rounding."""
 
+    # of the class, for layers become ours by their class alone
+    packed: PackedLinear | None = None
+
     def forward(self, x: Tensor) -> Tensor:
         """Project `x` (..., in) to (..., out)."""
-        return linear(x, self.weight, self.bias)
+        product = None if self.packed is None else self.packed.product(x)
+        return linear(x, self.weight, self.bias) if product is None else product
+
+    def make_generation_fast_(self, **_: Any) -> None:
+        """Pack the weight; fairseq calls it before a search, after which a model cannot be trained."""
+        self.packed = pack(self)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, training: bool = False) -> Tensor:
@@ -66,19 +53,19 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, training: bool = F
 
 
 def _is_for_onednn(x: Tensor, weight: Tensor, *, training: bool) -> bool:
-    if not _IS_USABLE:
+    if not onednn.IS_USABLE:
         return False
     is_float32 = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
     is_large = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
     if not (is_float32 and is_large and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
         return False
-    return route.is_onednn(training, torchs=F.linear, onednn=_product)
+    return route.is_onednn(route.TRAINING if training else route.SEARCH, torchs=F.linear, onednn=_product)
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     # for rows or columns with gaps between them oneDNN has a reference loop only, a thousand times slower
     weight = weight if weight.is_contiguous() or weight.T.is_contiguous() else weight.contiguous()
-    return onednn_product(x, weight, bias)
+    return onednn.product(x, weight, bias)
 
 
 class _Linear(torch.autograd.Function):

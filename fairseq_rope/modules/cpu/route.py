@@ -1,8 +1,8 @@
 """Which library computes float32 products on this processor: measured on first use, not assumed.
 
 torch calls one library for them on the CPU, MKL on x86, and can call oneDNN. Which is faster depends on the processor:
-on AMD's Zen 5 oneDNN is, by 2.3 times, on Intel's Sapphire Rapids MKL is. Training and search have products of other
-sizes and are measured apart, each once in a process, in some tens of milliseconds.
+on AMD's Zen 5 oneDNN is, by 2.3 times, on Intel's Sapphire Rapids MKL is. Training, search, and search with weights
+that are packed for oneDNN are measured apart, each once in a process, in some tens of milliseconds.
 
 FAIRSEQ_ROPE_PRODUCTS=torch or =onednn, in the environment, chooses without measuring.
 """
@@ -18,11 +18,13 @@ import torch
 from torch import Tensor
 
 Product = Callable[[Tensor, Tensor], Tensor]  # (N, in), (out, in) -> (N, out)
+Prepare = Callable[[Tensor], Tensor]  # (out, in) -> a product's second argument
 
 VARIABLE = "FAIRSEQ_ROPE_PRODUCTS"
 TORCH, ONEDNN, AUTO = "torch", "onednn", "auto"
+TRAINING, SEARCH, PACKED = "training", "search", "search with packed weights"
 # rows, in and out of a layer; in training it has two more products in the backward pass
-TRAINING, SEARCH = (128, 512, 512), (160, 512, 512)
+SHAPES = {TRAINING: (128, 512, 512), SEARCH: (160, 512, 512), PACKED: (20, 512, 2048)}
 # how many times as fast oneDNN must be: between processors whose choice is clear, so that noise does not change it from
 # one process to the next, and with it the last bit of the results
 MIN_GAIN = 1.25
@@ -30,38 +32,44 @@ REPETITIONS = 15
 
 _logger = logging.getLogger(__name__)
 _lock = threading.Lock()
-_chosen: dict[bool, str] = {}
+_chosen: dict[str, str] = {}
 
 
-def is_onednn(training: bool, *, torchs: Product, onednn: Product) -> bool:
+def _as_it_is(weight: Tensor) -> Tensor:
+    return weight
+
+
+def is_onednn(work: str, *, torchs: Product, onednn: Product, prepare: Prepare = _as_it_is) -> bool:
     """Return whether products go through oneDNN; measures when it is first asked.
 
     Args:
-        training: whether gradients are wanted.
+        work: a key of SHAPES.
         torchs: a product by torch's own library.
         onednn: the same by oneDNN.
+        prepare: what oneDNN's takes in the place of a weight, made once for many products.
     """
-    if training not in _chosen:
+    if work not in _chosen:
         with _lock:  # a second thread waits for the answer
-            if training not in _chosen:
-                _chosen[training] = _choose(training, torchs, onednn)
-    return _chosen[training] == ONEDNN
+            if work not in _chosen:
+                _chosen[work] = _choose(work, torchs, onednn, prepare)
+    return _chosen[work] == ONEDNN
 
 
-def gain(training: bool, *, torchs: Product, onednn: Product) -> float:
+def gain(work: str, *, torchs: Product, onednn: Product, prepare: Prepare = _as_it_is) -> float:
     """Return the time that torch's own library takes, by that of oneDNN: the least of several turns of each.
 
     By one thread: on a busy machine the times of several say more about what else runs there.
     """
-    rows, inputs, outputs = TRAINING if training else SEARCH
-    with torch.inference_mode(), _one_thread():
+    rows, inputs, outputs = SHAPES[work]
+    with torch.no_grad(), _one_thread():
         x, weight, grad = (torch.ones(shape) for shape in ((rows, inputs), (outputs, inputs), (rows, outputs)))
-        products = [(x, weight), (grad, weight.T), (grad.T, x.T)] if training else [(x, weight)]
+        pairs = [(x, weight), (grad, weight.T), (grad.T, x.T)] if work == TRAINING else [(x, weight)]
+        turns = {TORCH: (torchs, pairs), ONEDNN: (onednn, [(one, prepare(other)) for one, other in pairs])}
         times: dict[str, list[float]] = {TORCH: [], ONEDNN: []}
         for _ in range(REPETITIONS):
-            for name, product in ((TORCH, torchs), (ONEDNN, onednn)):
+            for name, (product, arguments) in turns.items():
                 start = time.perf_counter()
-                for one, other in products:
+                for one, other in arguments:
                     product(one, other)
                 times[name].append(time.perf_counter() - start)
     return min(times[TORCH]) / min(times[ONEDNN])
@@ -77,15 +85,14 @@ def _one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _choose(training: bool, torchs: Product, onednn: Product) -> str:
-    work = "training" if training else "search"
+def _choose(work: str, torchs: Product, onednn: Product, prepare: Prepare) -> str:
     given = os.environ.get(VARIABLE, AUTO).lower()
     if given in (TORCH, ONEDNN):
         _logger.info("products of %s: %s, as %s says", work, given, VARIABLE)
         return given
     if given != AUTO:
         _logger.warning("%s must be torch, onednn or auto, but is %r: it is measured", VARIABLE, given)
-    found = gain(training, torchs=torchs, onednn=onednn)
+    found = gain(work, torchs=torchs, onednn=onednn, prepare=prepare)
     chosen = ONEDNN if found >= MIN_GAIN else TORCH
     _logger.info("products of %s: %s (oneDNN is %.2f times as fast as torch's own library)", work, chosen, found)
     return chosen

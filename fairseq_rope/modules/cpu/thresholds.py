@@ -1,11 +1,14 @@
 """Sizes from which the faster ways of this package are faster on a CPU.
 
-All were chosen on two AMD EPYC (Zen 5) cores with torch 2.13.0 on 2026-11-21; the command beside each shows its effect.
+They were chosen on two AMD EPYC (Zen 5) cores with torch 2.13.0 on 2026-11-21, but where a line says otherwise; the
+command beside each shows its effect.
 `python scripts/benchmark.py tricks` shows what each way is worth on another machine.
 """
 
 # multiplications from which oneDNN's faster product makes up for its slower call
 MIN_ONEDNN_PRODUCTS = 2**20  # scripts/benchmark.py generate --sizes tiny
+# numbers of a weight from which a product with packed ones makes up for its slower call; on Zen 4, 2026-11-23
+MIN_PACKED_WEIGHTS = 2**17  # scripts/benchmark.py tricks --tricks packed-weights
 # tokens from which one product for queries, keys and values is worth joining their weights
 MIN_TOKENS_TO_JOIN = 256  # scripts/benchmark.py train --sizes tiny iwslt
 # queries of a sentence up to which, and rows of scores from which, plain products beat the fused attention kernel

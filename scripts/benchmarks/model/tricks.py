@@ -93,6 +93,14 @@ def _not_done(_: Callable[..., Any], note: Note) -> Callable[..., None]:
     return lambda *_: note()
 
 
+def _no_product(product: Callable[..., Any], note: Note) -> Callable[..., None]:
+    def none(*args: Any) -> None:
+        if product(*args) is not None:
+            note()
+
+    return none
+
+
 def _fairseq_dropout(_: Any, note: Note) -> Callable[..., Any]:
     from fairseq.modules import FairseqDropout
 
@@ -154,16 +162,16 @@ def _with_mask(attend: Callable[..., Any], note: Note) -> Callable[..., Any]:
 
 
 _FUSED = "criterions.label_smoothed_cross_entropy_fused.FusedLabelSmoothedCrossEntropyCriterion.forward"
-_JOINED = "modules.attention.SelfAttention._joined_projection"
 TRICKS = {
     "onednn": Trick(WORKS, "modules.cpu.linear._is_for_onednn", _never),
     "dropout": Trick(("train",), "modules.cpu.dropout.Dropout.forward", _fairseq_dropout),
-    "joined-qkv": Trick(WORKS, _JOINED, _not_done),
+    "joined-qkv": Trick(WORKS, "modules.attention.SelfAttention._can_join", _never),
     "in-place-rotation": Trick(WORKS, "modules.attention_kernels.rotate_qkv_", _pure_rotation),
     "no-causal-mask": Trick(("train",), "modules.attention_kernels.attend", _with_mask),
     "fused-criterion": Trick(("train",), _FUSED, _fairseq_criterion),
     "sentence-rows": Trick(("generate",), "models.translation.TransformerRopeModel.set_beam_size", _not_done),
     "kv-cache": Trick(("generate",), "modules.kv_cache.KVCache.append", _by_concatenation),
+    "packed-weights": Trick(("generate",), "modules.cpu.packing.PackedLinear.product", _no_product),
     "plain-products": Trick(("generate",), "modules.attention_core._is_step", _never),
     "spin-count": Trick(WORKS, variable="GOMP_SPINCOUNT", default="300000"),
     "onednn-cache": Trick(WORKS, variable="ONEDNN_PRIMITIVE_CACHE_CAPACITY", default="1024"),

@@ -1,0 +1,78 @@
+"""Linear layers whose weights are packed for oneDNN as long as they do not change: in a search.
+
+A search multiplies few rows by the same weights again and again. Unpacked, each product first brings the weight into
+the order that the library computes with; for the rows of one sentence's beam that takes longer than the product.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from fairseq_rope.modules.cpu import onednn, route
+from fairseq_rope.modules.cpu.thresholds import MIN_PACKED_WEIGHTS
+
+
+class PackedLinear:
+    """x W^T + b, where the rows of W are those of several layers, packed when first used and after each change of them.
+
+    A copy of it, and a pickle, is None: the copy of a model may be trained.
+
+    Args:
+        layers: what it is made of.
+    """
+
+    def __init__(self, layers: Sequence[nn.Linear]):
+        self._layers = layers
+        self._state: list[tuple[int, int]] = []  # none that a layer is ever in
+
+    def product(self, x: Tensor) -> Tensor | None:
+        """Return x W^T + b, (..., in) to (..., out), or None where that is not for packed weights.
+
+        That is where a gradient may be wanted, and for another dtype or device.
+        """
+        is_plain = x.dtype == torch.float32 and x.device.type == "cpu" and x.dim() > 1 and x.numel() > 0
+        if not is_plain or torch.is_grad_enabled() or not torch.backends.mkldnn.enabled:
+            return None
+        if torch.is_autocast_enabled("cpu"):
+            return None
+        state = _state(self._layers)
+        if state != self._state:
+            weights: list[Tensor] = [layer.weight for layer in self._layers]
+            biases: list[Tensor] = [layer.bias for layer in self._layers if layer.bias is not None]
+            self._packed = onednn.packed(torch.cat(weights)), torch.cat(biases) if biases else None
+            self._state = state
+        return onednn.product(x, *self._packed)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> None:
+        return None
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        return type(None), ()
+
+
+def pack(*layers: nn.Linear) -> PackedLinear | None:
+    """Return the layers as one with packed weights, or None where that is not faster or not possible.
+
+    Args:
+        layers: of the same input; all with a bias, or none.
+    """
+    weights = [layer.weight for layer in layers]
+    if not onednn.IS_USABLE or sum(weight.numel() for weight in weights) < MIN_PACKED_WEIGHTS:
+        return None
+    if any(w.dtype != torch.float32 or w.device.type != "cpu" or w.is_inference() for w in weights):
+        return None
+    is_faster = route.is_onednn(route.PACKED, torchs=F.linear, onednn=_packed_product, prepare=onednn.packed)
+    return PackedLinear(layers) if is_faster else None
+
+
+def _packed_product(x: Tensor, weight: Tensor) -> Tensor:
+    return onednn.product(x, weight, None)
+
+
+def _state(layers: Sequence[nn.Linear]) -> list[tuple[int, int]]:
+    """Return what differs after a parameter has been written to or replaced."""
+    parameters = (p for layer in layers for p in (layer.weight, layer.bias) if p is not None)
+    return [(parameter._version, parameter.data_ptr()) for parameter in parameters]

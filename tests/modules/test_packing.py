@@ -1,0 +1,112 @@
+"""Packed weights: the numbers of the layers, also after these change, and never in training."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+from torch import nn
+
+from fairseq_rope.modules.cpu import onednn, packing, route
+from fairseq_rope.modules.cpu.linear import Linear
+from fairseq_rope.modules.cpu.packing import PackedLinear, pack
+from tests.support.near import PRODUCTS
+
+
+@pytest.fixture(autouse=True)
+def every_weight_is_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "MIN_PACKED_WEIGHTS", 1)
+    monkeypatch.setattr(route, "_chosen", dict.fromkeys(route.SHAPES, route.ONEDNN))
+
+
+def fixed(*, bias: bool = True) -> Linear:
+    torch.manual_seed(1)
+    layer = Linear(12, 20, bias=bias)
+    layer.make_generation_fast_(name="layer")
+    return layer
+
+
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "no bias"])
+@pytest.mark.parametrize("shape", [(7, 12), (1, 12), (3, 5, 12), (2, 3, 1, 12), (12,), (0, 12)], ids=str)
+def test_a_layer_gives_the_same_numbers_packed(shape: tuple[int, ...], bias: bool):
+    layer, x = fixed(bias=bias), torch.randn(shape)
+    with torch.no_grad():
+        torch.testing.assert_close(layer(x), nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)
+
+
+def test_rows_with_gaps_and_in_another_order_are_multiplied_as_they_stand():
+    layer, wide = fixed(), torch.randn(5, 3, 15)
+    with torch.no_grad():
+        for x in (wide[..., :12], wide[..., :12].transpose(0, 1), wide[::2, :, 3:]):
+            torch.testing.assert_close(layer(x), nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)
+
+
+def test_several_layers_are_one_product():
+    layers = [Linear(12, size) for size in (8, 20, 4)]
+    x, packed = torch.randn(3, 5, 12), pack(*layers)
+    assert packed is not None
+    with torch.no_grad():
+        expected = torch.cat([layer(x) for layer in layers], dim=-1)
+        torch.testing.assert_close(packed.product(x), expected, **PRODUCTS)
+
+
+def test_packed_products_do_go_through_onednn_and_are_packed_once(monkeypatch: pytest.MonkeyPatch):
+    calls, original = [], onednn.packed
+    monkeypatch.setattr(onednn, "packed", lambda weight: calls.append(1) or original(weight))
+    layer = fixed()
+    assert not calls  # until it is used: attention joins the weights of three layers and never uses theirs
+    with torch.inference_mode():
+        for _ in range(3):
+            layer(torch.randn(7, 12))
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("change", ["written to", "loaded", "replaced", "cast there and back"])
+def test_a_layer_that_changes_is_packed_again(change: str):
+    layer, x = fixed(), torch.randn(7, 12)
+    with torch.no_grad():
+        layer(x)
+        if change == "written to":
+            layer.bias.add_(1)
+        elif change == "loaded":
+            layer.load_state_dict(Linear(12, 20).state_dict())
+        elif change == "replaced":
+            layer.weight = nn.Parameter(torch.randn(20, 12))
+        else:
+            layer.half().float()
+        torch.testing.assert_close(layer(x), nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)
+
+
+def test_gradients_other_types_and_autocast_are_never_packed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(onednn, "packed", lambda _: pytest.fail("packed"))
+    layer, x = fixed(), torch.randn(7, 12)
+    layer(x).sum().backward()
+    with torch.no_grad():
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            assert layer(x).dtype == torch.bfloat16
+        with torch.backends.mkldnn.flags(enabled=False):
+            layer(x)
+        assert layer.double()(x.double()).dtype == torch.float64
+
+
+def test_a_copy_and_a_pickle_have_the_weights_alone():
+    layer = fixed()
+    with torch.no_grad():
+        layer(torch.randn(7, 12))
+    for twin in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert twin.packed is None and torch.equal(twin.weight, layer.weight)
+    assert isinstance(layer.packed, PackedLinear) and list(layer.state_dict()) == ["weight", "bias"]
+
+
+def test_small_weights_other_types_and_processors_where_it_is_slower_are_left_alone(monkeypatch: pytest.MonkeyPatch):
+    layer = Linear(12, 20)
+    assert pack(layer) is not None
+    assert pack(Linear(12, 20).double()) is None
+    for module, name, value in (
+        (packing, "MIN_PACKED_WEIGHTS", 12 * 20 + 1),
+        (onednn, "IS_USABLE", False),
+        (route, "_chosen", dict.fromkeys(route.SHAPES, route.TORCH)),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, value)
+            assert pack(layer) is None
