@@ -1,7 +1,6 @@
 """The encoder through fairseq's commands: pre-train, resume, average, fill masks, fine-tune, two ranks, bf16."""
 
 import shutil
-import socket
 import traceback
 from pathlib import Path
 
@@ -11,10 +10,11 @@ from torch import Tensor
 
 from fairseq_rope import RoformerModel
 from fairseq_rope.checkpoints.averaging import write_average
-from tests.integration.test_training import losses, start
+from tests.integration.test_training import losses
 from tests.support import ROOT
 from tests.support.near import GRADIENTS, near
 from tests.support.pretrained import COMMON, MLM, SIZES, UPDATES, Pretrained, binarize, train_here
+from tests.support.ranks import train_on_two_ranks
 from tests.support.trained import call
 
 MASKED = (*MLM.split(), *SIZES.split(), "--disable-validation")
@@ -104,21 +104,9 @@ def test_two_ranks_equal_one_process_with_update_freq_2(pretrained: Pretrained, 
     command = ("fairseq_cli.train", str(pretrained.data), "--user-dir", str(ROOT / "fairseq_rope"), *MASKED)
     exact = (*COMMON.split(), "--dropout", "0", "--attention-dropout", "0", "--max-tokens", "200", "--max-update", "4")
     alone = call(*command, *exact, "--update-freq", "2", "--save-dir", str(tmp_path / "one"))
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        address = f"tcp://localhost:{free.getsockname()[1]}"
-    shared = ("--distributed-world-size", "2", "--distributed-init-method", address, "--distributed-no-spawn")
-    ranks = [
-        start(
-            *(*command, *exact, *shared, "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"),
-            *("--distributed-rank", str(rank), "--save-dir", str(tmp_path / "two")),
-        )
-        for rank in range(2)
-    ]
-    outputs = [b"".join(rank.communicate(timeout=300)).decode() for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], outputs[0][-3000:] + outputs[1][-3000:]
+    together = train_on_two_ranks([*command, *exact], tmp_path / "two")
     expected = losses((alone.stdout + alone.stderr).decode())
-    assert len(expected) == 12 and losses(outputs[0]) == pytest.approx(expected, rel=5e-4, abs=1.5e-3)
+    assert len(expected) == 12 and losses(together) == pytest.approx(expected, rel=5e-4, abs=1.5e-3)
     one, two = (weights(tmp_path / name / "checkpoint_last.pt") for name in ("one", "two"))
     for name in one:
         near(two[name], one[name], GRADIENTS["model"])
