@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fairseq_rope import RoformerModel
 from fairseq_rope.checkpoints.averaging import write_average
+from fairseq_rope_data.errors import UserError
 from tests.integration.test_training import losses
 from tests.support import ROOT
 from tests.support.near import GRADIENTS, near
@@ -25,8 +26,8 @@ def weights(path: Path) -> dict[str, Tensor]:
     return model
 
 
-def load(path: Path, data: Path) -> torch.nn.Module:
-    return RoformerModel.from_pretrained(str(path.parent), path.name, str(data)).eval()
+def load(path: Path, data: Path, **overrides: object) -> torch.nn.Module:
+    return RoformerModel.from_pretrained(str(path.parent), path.name, str(data), **overrides).eval()
 
 
 def test_a_resumed_pretraining_ends_as_one_that_was_never_stopped(pretrained: Pretrained, tmp_path: Path):
@@ -58,6 +59,16 @@ def test_an_average_fills_masks_and_reads_any_length(pretrained: Pretrained, tmp
         model.fill_mask("no mask")
     far = model.encode(" ".join(["Anna likes my sister ."] * 30))
     assert model.extract_features(far).shape == (1, 152, 32)
+
+
+def test_after_training_the_scaling_can_change_and_nothing_else(pretrained: Pretrained):
+    model = load(pretrained.checkpoint, pretrained.data)
+    scaled = load(pretrained.checkpoint, pretrained.data, rope_scaling="linear", rope_scaling_factor=2)
+    tokens = model.encode("Anna likes my sister .")
+    assert not torch.equal(scaled.extract_features(tokens), model.extract_features(tokens))
+    for name, trained, other in (("rope_base", 10000.0, 500.0), ("segments", 0, 2), ("layer_norm_eps", 1e-5, 1e-12)):
+        with pytest.raises(UserError, match=f"^--model-overrides: {name} must stay {trained}, as .* but is {other}$"):
+            load(pretrained.checkpoint, pretrained.data, **{name: other})
 
 
 def test_a_head_is_tuned_kept_in_the_checkpoint_and_predicts(pretrained: Pretrained, tmp_path: Path):
