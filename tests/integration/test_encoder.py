@@ -10,6 +10,7 @@ from torch import Tensor
 
 from fairseq_rope import RoformerModel
 from fairseq_rope.checkpoints.averaging import write_average
+from fairseq_rope.inference.translator import Translator
 from fairseq_rope_data.errors import UserError
 from tests.integration.test_training import losses
 from tests.support import ROOT
@@ -158,3 +159,11 @@ def test_the_twin_of_bert_trains_and_names_the_end_of_its_table(pretrained: Pret
 def test_whole_words_are_refused_by_name(pretrained: Pretrained, tmp_path: Path):
     with pytest.raises(ValueError, match=r"^--mask-whole-words does not work: "):
         train_here(pretrained.data, tmp_path, *MASKED, "--mask-whole-words")
+
+
+def test_an_encoder_does_not_translate(pretrained: Pretrained, tmp_path: Path):
+    words = (pretrained.data / "dict.txt").read_text(encoding="utf-8")
+    for lang in ("en", "de"):
+        (tmp_path / f"dict.{lang}.txt").write_text(f"{words}<mask> 1\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^--path .* must be an encoder-decoder model, but is a RoformerModel$"):
+        Translator.from_args([str(tmp_path), "--path", str(pretrained.checkpoint), "-s", "en", "-t", "de", "--cpu"])
