@@ -60,9 +60,7 @@ def read_vocabulary(path: Path, *, size: int) -> Vocabulary:
     """
     tokens = _lines(path)
     if len(tokens) != size:
-        raise UserError(
-            f"{path} must have a line for each of the {size:,} tokens of the model, but has {len(tokens):,}"
-        )
+        raise UserError(f"{path} must have a line for each of {size:,} tokens of the model, but has {len(tokens):,}")
     for number, token in enumerate(tokens, 1):
         if token in _SPECIAL:
             raise UserError(f"{path}:{number}: {token} cannot be a word: it is a special token of fairseq")
