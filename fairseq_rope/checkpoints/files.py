@@ -64,6 +64,18 @@ def load_checkpoint(path: Path) -> Checkpoint:
     return state
 
 
+def save_checkpoint(state: Checkpoint, part: Path, *, output: Path) -> None:
+    """Write a checkpoint to `part`, which is to become `output`.
+
+    Raises:
+        UserError: the disk is full, which torch's text doesn't say.
+    """
+    try:
+        torch.save(state, part)
+    except RuntimeError as error:
+        raise UserError(f"cannot write {output}: is the disk full? ({str(error).splitlines()[0]})") from error
+
+
 def model_options(state: Checkpoint) -> Namespace:
     """Return the options that a model was trained with; a model without a command line of its own has a few only."""
     options = state.get("args") or (state.get("cfg") or {}).get("model") or {}

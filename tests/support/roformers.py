@@ -11,9 +11,12 @@ import torch
 from fairseq.data import Dictionary
 from fairseq.data.data_utils import collate_tokens
 from fairseq.models import ARCH_CONFIG_REGISTRY
-from fairseq_rope.models.roformer import RoformerModel
 from torch import Tensor, nn
 
+from fairseq_rope.export.huggingface.config import FIELDS, ModelConfig
+from fairseq_rope.export.huggingface.tensors import SAFETENSORS, write_tensors
+from fairseq_rope.export.huggingface.weights import DECODER, EMBEDDINGS, POSITIONS, position_table, weights
+from fairseq_rope.models.roformer import RoformerModel
 from tests.support.checkpoint_files import save
 
 WORDS = [f"w{i}" for i in range(18)]
@@ -39,6 +42,27 @@ def oracle() -> Any:
 
 def write_vocabulary(folder: Path, tokens: list[str]) -> None:
     (folder / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
+
+
+def their_tensors(**changes: Tensor) -> dict[str, Tensor]:
+    """Random weights by all names of a tiny RoFormerForMaskedLM, made without Hugging Face."""
+    sizes = {field: SIZES.get(key, default) for field, (key, default) in FIELDS.items()}
+    config = ModelConfig(**sizes, activation="gelu", is_tied=True, labels=None)
+    generator = torch.Generator().manual_seed(2)
+    made = {weight.theirs: torch.randn(weight.shape, generator=generator) for weight in weights(config, head="")}
+    made[DECODER] = made[EMBEDDINGS].clone()
+    return {**made, POSITIONS: position_table(config), **changes}
+
+
+def write_folder(folder: Path, *, weights: dict[str, Tensor] | None = None, **config: Any) -> Path:
+    """A folder of RoFormerForMaskedLM, with changes of its configuration; without weights where none are given."""
+    folder.mkdir()
+    kind = {"architectures": ["RoFormerForMaskedLM"], "model_type": "roformer"}
+    (folder / "config.json").write_text(json.dumps({**kind, **SIZES, **config}))
+    write_vocabulary(folder, TOKENS)
+    if weights is not None:
+        write_tensors(folder / SAFETENSORS, weights)
+    return folder
 
 
 def random_weights_(model: nn.Module, *, seed: int = 1) -> None:

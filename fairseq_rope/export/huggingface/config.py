@@ -26,7 +26,7 @@ ACTIVATIONS = {
     "tanh": "tanh",
 }
 # field -> key and RoFormerConfig's default, for files leave defaults out
-_SIZES = {
+_SIZES: dict[str, tuple[str, Any]] = {
     "vocab_size": ("vocab_size", 50000),
     "hidden_size": ("hidden_size", 768),
     "num_layers": ("num_hidden_layers", 12),
@@ -35,11 +35,12 @@ _SIZES = {
     "max_length": ("max_position_embeddings", 1536),
     "token_types": ("type_vocab_size", 2),
 }
-_FRACTIONS = {
+_FRACTIONS: dict[str, tuple[str, Any]] = {
     "dropout": ("hidden_dropout_prob", 0.1),
     "attention_dropout": ("attention_probs_dropout_prob", 0.1),
     "layer_norm_eps": ("layer_norm_eps", 1e-12),
 }
+FIELDS = _SIZES | _FRACTIONS
 # key -> the only value that can be expressed, and why
 _REQUIRED = {
     "model_type": ("roformer", "only RoFormer can be imported"),
@@ -107,8 +108,8 @@ def read_config(folder: Path) -> tuple[ModelConfig, int]:
     if not isinstance(raw, dict):
         raise UserError(f"{path} is damaged: it must be an object")
     labels = _check_kind(path, raw)
-    sizes = {field: _size(path, raw, *key) for field, key in _SIZES.items()}
-    fractions = {field: _fraction(path, raw, *key) for field, key in _FRACTIONS.items()}
+    sizes: dict[str, Any] = {field: _size(path, raw, *key) for field, key in _SIZES.items()}
+    fractions: dict[str, Any] = {field: _fraction(path, raw, *key) for field, key in _FRACTIONS.items()}
     _check_sizes(path, raw, sizes)
     if fractions["layer_norm_eps"] == 0:
         raise _unsupported(path, "layer_norm_eps", 0, "--layer-norm-eps must be above 0")
@@ -126,7 +127,7 @@ def config_json(config: ModelConfig, *, pad: int) -> dict[str, Any]:
     content: dict[str, Any] = {
         "architectures": [_MASKED_LM if config.labels is None else _CLASSIFICATION],
         "model_type": "roformer",
-        **{key: values[field] for field, (key, _) in (_SIZES | _FRACTIONS).items()},
+        **{key: values[field] for field, (key, _) in FIELDS.items()},
         "embedding_size": config.hidden_size,
         "hidden_act": ACTIVATIONS[config.activation],
         "rotary_value": False,

@@ -20,6 +20,7 @@ from fairseq_rope_data.files import complete_folder
 
 _EMBEDDINGS = "encoder.sentence_encoder.embed_tokens.weight"
 _HEADS = "classification_heads."
+_VERSION = "encoder.sentence_encoder.version"  # of fairseq's stack
 
 
 def export_checkpoint(
@@ -106,8 +107,7 @@ def _check_names(path: Path, config: ModelConfig, state: Mapping[str, Tensor], *
         found = tuple(state[name].shape) if name in state else None
         if found != shape:
             raise UserError(f"--path {path}: {name} must be of the shape {shape}, but is {found or 'missing'}")
-    left_out = ("encoder.lm_head.",) if head is not None else ()
-    left_out += (_HEADS, "encoder.sentence_encoder.version")
+    left_out = (_HEADS, _VERSION) if head is None else (_HEADS, _VERSION, "encoder.lm_head.")
     extra = sorted(name for name in state if name not in expected and not name.startswith(left_out))
     extra += sorted(name for name in state if name.startswith(f"{_HEADS}{head}.") and name not in expected)
     if extra:

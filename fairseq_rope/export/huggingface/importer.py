@@ -12,7 +12,7 @@ from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from omegaconf import OmegaConf
 from torch import Tensor
 
-from fairseq_rope.checkpoints.files import Checkpoint
+from fairseq_rope.checkpoints.files import Checkpoint, save_checkpoint
 from fairseq_rope.export.huggingface.config import ModelConfig, default_labels, read_config
 from fairseq_rope.export.huggingface.options import train_options
 from fairseq_rope.export.huggingface.tensors import read_tensors
@@ -62,7 +62,7 @@ def import_folder(folder: Path, output: Path) -> ModelConfig:
         _check_names(folder, config, tensors)
         state = to_fairseq(config, tensors, vocabulary, head=HEAD)
         words = train_options(config)
-        torch.save(_checkpoint(config, state, words, data=output), part / MODEL)
+        save_checkpoint(_checkpoint(config, state, words, data=output), part / MODEL, output=output / MODEL)
         shutil.copyfile(folder / VOCABULARY, part / VOCABULARY)
         _write_dictionaries(part, config, vocabulary)
         (part / OPTIONS).write_text(f"{shlex.join(words)}\n", encoding="utf-8")
@@ -106,8 +106,8 @@ def _check_names(folder: Path, config: ModelConfig, tensors: Mapping[str, Tensor
         if not tensors[name].is_floating_point():
             raise UserError(f"FOLDER {folder}: {name} must be of floating-point numbers, but is {tensors[name].dtype}")
     if POSITIONS in tensors:
-        table, found = position_table(config), tensors[POSITIONS].float()
-        if found.shape != table.shape or not torch.allclose(found, table, rtol=0, atol=_NEAR):
+        table, positions = position_table(config), tensors[POSITIONS].float()
+        if positions.shape != table.shape or not torch.allclose(positions, table, rtol=0, atol=_NEAR):
             raise UserError(f"FOLDER {folder}: {POSITIONS} must be RoFormer's table of the base 10000, but is not")
 
 

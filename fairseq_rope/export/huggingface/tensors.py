@@ -40,8 +40,16 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
-    """Write tensors, contiguous and none sharing memory, as `transformers` does."""
-    require_safetensors().save_file(tensors, path, metadata={"format": "pt"})
+    """Write tensors, contiguous and none sharing memory, as `transformers` does.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    package = require_safetensors()
+    try:
+        package.save_file(tensors, path, metadata={"format": "pt"})
+    except Exception as error:  # as in reading
+        raise UserError(f"cannot write {path}: is the disk full? ({error})") from error
 
 
 def _files(folder: Path) -> list[Path]:

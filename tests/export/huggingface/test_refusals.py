@@ -1,9 +1,8 @@
 """What cannot be imported or exported: an error by name, before a weight is read where the configuration tells it."""
 
-import json
 import os
 import pickle
-import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,31 +12,18 @@ import torch
 from torch import Tensor
 
 from fairseq_rope.export.huggingface import export_checkpoint, import_folder
-from fairseq_rope.export.huggingface.config import ModelConfig
-from fairseq_rope.export.huggingface.tensors import SAFETENSORS, write_tensors
-from fairseq_rope.export.huggingface.weights import POSITIONS, position_table, weights
+from fairseq_rope.export.huggingface.weights import POSITIONS
 from tests.support.checkpoint_files import save
-from tests.support.roformers import SIZES, TOKENS, WORDS, our_model, our_options, save_ours, write_vocabulary
-
-CONFIG = {"architectures": ["RoFormerForMaskedLM"], "model_type": "roformer", **SIZES}
-
-
-def tensors(**changes: Tensor) -> dict[str, Tensor]:
-    """Zeros by all names of a folder of CONFIG."""
-    config = ModelConfig(len(TOKENS), 24, 2, 2, 40, "gelu", 0.1, 0.1, 64, 2, 1e-12, True, None)
-    made = {weight.theirs: torch.zeros(weight.shape) for weight in weights(config, head="")}
-    return {**made, POSITIONS: position_table(config), **changes}
-
-
-def folder_of(tmp_path: Path, *, weights: dict[str, Tensor] | None = None, **config: Any) -> Path:
-    """A folder whose configuration has changes, and no weights where none are given."""
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({**CONFIG, **config}))
-    write_vocabulary(folder, TOKENS)
-    if weights is not None:
-        write_tensors(folder / SAFETENSORS, weights)
-    return folder
+from tests.support.roformers import (
+    TOKENS,
+    WORDS,
+    our_model,
+    our_options,
+    save_ours,
+    their_tensors,
+    write_folder,
+    write_vocabulary,
+)
 
 
 def refused(folder: Path) -> str:
@@ -78,7 +64,8 @@ def refused(folder: Path) -> str:
         ),
         (
             {"hidden_act": "selu"},
-            'hidden_act "selu" cannot be imported: fairseq has gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, tanh',
+            'hidden_act "selu" cannot be imported: '
+            "fairseq has gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, tanh",
         ),
         (
             {"num_attention_heads": 8},
@@ -95,12 +82,12 @@ def test_what_a_configuration_tells_is_refused_before_a_weight_is_read(
     change: dict[str, Any], error: str, tmp_path: Path
 ):
     at = " " if error.startswith("  ") else ": "
-    assert refused(folder_of(tmp_path, **change)) == f"HERE/config.json{at}{error}"
+    assert refused(write_folder(tmp_path / "folder", **change)) == f"HERE/config.json{at}{error}"
 
 
 def test_labels_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
     kind = {"architectures": ["RoFormerForSequenceClassification"]}
-    folder = folder_of(tmp_path, **kind, problem_type="multi_label_classification")
+    folder = write_folder(tmp_path / "folder", **kind, problem_type="multi_label_classification")
     assert refused(folder) == (
         'HERE/config.json: problem_type "multi_label_classification" cannot be imported: '
         "fairseq's sentence_prediction has one label"
@@ -164,7 +151,7 @@ def test_labels_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
     ],
 )
 def test_files_that_are_missing_or_damaged_are_named(change: Callable[[Path], object], error: str, tmp_path: Path):
-    folder = folder_of(tmp_path)
+    folder = write_folder(tmp_path / "folder")
     change(folder)
     message = refused(folder)
     start, dots, _ = error.partition("...")
@@ -194,7 +181,7 @@ def test_files_that_are_missing_or_damaged_are_named(change: Callable[[Path], ob
 )
 def test_weights_that_do_not_fit_the_configuration_are_named(change: dict[str, Tensor], error: str, tmp_path: Path):
     pytest.importorskip("safetensors", reason="the extra `export` is not installed")
-    message = refused(folder_of(tmp_path, weights=tensors(**change)))
+    message = refused(write_folder(tmp_path / "folder", weights=their_tensors(**change)))
     assert message.removeprefix("FOLDER HERE").removeprefix(": ").strip() == error
 
 
@@ -203,7 +190,7 @@ def test_a_pickle_that_runs_something_is_refused(tmp_path: Path):
         def __reduce__(self) -> tuple[Any, ...]:
             return os.system, (f"touch {tmp_path / 'ran'}",)
 
-    folder = folder_of(tmp_path)
+    folder = write_folder(tmp_path / "folder")
     torch.save({"a": Runs()}, folder / "pytorch_model.bin")
     error = refused(folder)
     assert error.startswith("cannot load HERE/pytorch_model.bin: it wants to run ")
@@ -211,7 +198,7 @@ def test_a_pickle_that_runs_something_is_refused(tmp_path: Path):
 
 
 def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(__import__("sys").modules, "safetensors.torch", None)
+    monkeypatch.setitem(sys.modules, "safetensors.torch", None)
     with pytest.raises(ValueError) as caught:
         export_checkpoint(tmp_path / "no.pt", tmp_path, tmp_path / "out")
     assert str(caught.value) == (
@@ -223,7 +210,7 @@ def test_an_output_that_exists_is_refused(tmp_path: Path):
     path, data = save_ours(tmp_path, our_model())
     for write in (
         lambda: export_checkpoint(path, data, data),
-        lambda: import_folder(folder_of(tmp_path, weights=tensors()), data),
+        lambda: import_folder(write_folder(tmp_path / "folder", weights=their_tensors()), data),
     ):
         with pytest.raises(ValueError) as caught:
             write()
@@ -322,4 +309,3 @@ def test_checkpoints_of_another_model_are_refused(tmp_path: Path):
         f"--path {more} cannot be exported to Hugging Face: it has no place for encoder.more"
     )
     assert export_error(path, data, max_length=0) == "--max-length must be at least 1, but is 0"
-    assert shutil.rmtree(data) is None
