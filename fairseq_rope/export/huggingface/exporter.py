@@ -1,6 +1,7 @@
 """From a checkpoint of an encoder to a folder of Hugging Face."""
 
 import json
+import shutil
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,11 +56,13 @@ def export_checkpoint(
     _check_names(path, config, state, head=head)
     with complete_folder(output) as folder:
         theirs = to_hugging_face(config, state, vocabulary, head=head or "", layout=options.rope_layout)
-        write_tensors(folder / SAFETENSORS, theirs)
-        lines = (f"{token}\n" for token in vocabulary.tokens)
-        (folder / VOCABULARY).write_text("".join(lines), encoding="utf-8")
         content = config_json(config, pad=vocabulary.number("[PAD]"))
         (folder / CONFIG).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        lines = (f"{token}\n" for token in vocabulary.tokens)
+        (folder / VOCABULARY).write_text("".join(lines), encoding="utf-8")
+        write_tensors(folder / SAFETENSORS, theirs)
+        # safetensors keeps its files from all others
+        shutil.copymode(folder / CONFIG, folder / SAFETENSORS)
     return config
 
 

@@ -17,7 +17,16 @@ from fairseq_rope.export.huggingface.tensors import read_tensors
 from fairseq_rope.export.huggingface.vocabulary import read_vocabulary
 from fairseq_rope.export.huggingface.weights import position_table
 from tests.support.near import LOGITS, near
-from tests.support.roformers import TOKENS, change_json, oracle, our_batch, their_batch, theirs, write_vocabulary
+from tests.support.roformers import (
+    SPECIAL,
+    TOKENS,
+    change_json,
+    oracle,
+    our_batch,
+    their_batch,
+    theirs,
+    write_vocabulary,
+)
 
 
 def same_masked_lm(folder: Path, output: Path, model: Any = None) -> Any:
@@ -135,6 +144,16 @@ def test_an_exported_import_is_the_same_folder(kind: str, tmp_path: Path, reques
     assert {"architectures", "hidden_size", "hidden_act", "layer_norm_eps", "pad_token_id"} <= compared
     for key in compared:
         assert configs[0][key] == configs[1][key], key
+
+
+def test_a_mask_is_filled_by_the_import_as_by_hugging_face(masked_lm: Path, tmp_path: Path):
+    import_folder(masked_lm, tmp_path / "ours")
+    filled = RoformerModel.from_pretrained(str(tmp_path / "ours")).eval().fill_mask("w3 w1 <mask> w7", topk=3)
+    model, words = oracle().RoFormerForMaskedLM.from_pretrained(masked_lm).eval(), "[CLS] w3 w1 [MASK] w7 [SEP]"
+    with torch.no_grad():
+        logits = model(torch.tensor([[TOKENS.index(word) for word in words.split()]])).logits[0, 3]
+    likely = [TOKENS[number] for number in logits.argsort(descending=True) if TOKENS[number] not in SPECIAL]
+    assert [word for _, _, word in filled if word in likely] == likely[: sum(word in likely for _, _, word in filled)]
 
 
 def test_a_far_position_of_the_import_is_no_error(masked_lm: Path, tmp_path: Path):

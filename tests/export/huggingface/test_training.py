@@ -35,7 +35,9 @@ def binarize(text: str, dictionary: Path, data: Path) -> None:
     data.parent.mkdir(exist_ok=True)
     file = data.parent / f"{data.name}.text"
     file.write_text(text)
-    words = ["--only-source", "--srcdict", str(dictionary), "--trainpref", str(file), "--destdir", str(data)]
+    # fairseq 0.12.2 insists on a set to validate with
+    texts = ["--trainpref", str(file), "--validpref", str(file)]
+    words = ["--only-source", "--srcdict", str(dictionary), *texts, "--destdir", str(data)]
     preprocess.main(options.get_preprocessing_parser().parse_args(words))
 
 
