@@ -96,6 +96,18 @@ def test_weights_are_read_in_every_form(form: str, masked_lm: Path, tmp_path: Pa
     same_masked_lm(masked_lm, tmp_path / "ours")
 
 
+def test_an_output_layer_of_its_own_is_taken_though_the_configuration_ties_it(masked_lm: Path, tmp_path: Path):
+    folder = tmp_path / "theirs"
+    shutil.copytree(masked_lm, folder)
+    tensors = read_tensors(folder)
+    tensors["cls.predictions.decoder.weight"] = tensors["roformer.embeddings.word_embeddings.weight"].roll(1, dims=0)
+    tensors["cls.predictions.decoder.bias"] = tensors["cls.predictions.bias"].roll(1)
+    (folder / "model.safetensors").unlink()
+    torch.save(tensors, folder / "pytorch_model.bin")
+    import_folder(folder, tmp_path / "ours")
+    same_masked_lm(folder, tmp_path / "ours")  # transformers does so, with a warning
+
+
 def test_weights_in_half_precision_are_imported_as_they_are(masked_lm: Path, tmp_path: Path):
     folder = tmp_path / "theirs"
     model = oracle().RoFormerForMaskedLM.from_pretrained(masked_lm).half()
