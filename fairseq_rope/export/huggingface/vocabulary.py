@@ -64,9 +64,9 @@ def read_vocabulary(path: Path, *, size: int) -> Vocabulary:
     for number, token in enumerate(tokens, 1):
         if token in _SPECIAL:
             raise UserError(f"{path}:{number}: {token} cannot be a word: it is a special token of fairseq")
-    missing = [token for token in _SPECIAL.values() if token not in tokens]
-    if missing:
-        raise UserError(f"{path} must have the special token {missing[0]}")
+    for token in _SPECIAL.values():
+        if tokens.count(token) != 1:
+            raise UserError(f"{path} must have the special token {token} once, but has it {tokens.count(token)} times")
     *first, mask = _SPECIAL.values()
     words = [token for token in tokens if token not in _FIRST]
     return Vocabulary(tokens, _places([*first, *words, mask], tokens))

@@ -113,7 +113,11 @@ def test_labels_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
         ),
         (
             lambda folder: write_vocabulary(folder, ["x" if token == "[SEP]" else token for token in TOKENS]),
-            "HERE/vocab.txt must have the special token [SEP]",
+            "HERE/vocab.txt must have the special token [SEP] once, but has it 0 times",
+        ),
+        (
+            lambda folder: write_vocabulary(folder, ["[PAD]" if token == "w3" else token for token in TOKENS]),
+            "HERE/vocab.txt must have the special token [PAD] once, but has it 2 times",
         ),
         (
             lambda folder: write_vocabulary(folder, ["<s>" if token == "w3" else token for token in TOKENS]),
