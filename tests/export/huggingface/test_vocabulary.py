@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 from fairseq.data import Dictionary
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairseq_rope.export.huggingface.vocabulary import export_vocabulary, read_vocabulary, write_words
@@ -14,6 +14,7 @@ from tests.support.roformers import SPECIAL, write_vocabulary
 WORDS = st.lists(st.sampled_from(["a", "b", "##c", "好", "\u3000", "\u2028x", "a b", "", "1", "[unused1]"]), max_size=9)
 
 
+@settings(max_examples=40, deadline=None)
 @given(words=WORDS, order=st.randoms(use_true_random=False))
 def test_a_vocabulary_comes_back_with_its_numbers(words: list[str], order, tmp_path_factory):
     folder: Path = tmp_path_factory.mktemp("vocabulary")
