@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from fairseq import options
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+from fairseq_cli import validate
 from torch import Tensor
 
 from fairseq_rope import RoformerModel
 from fairseq_rope.checkpoints.averaging import write_average
+from fairseq_rope.inference.translator import Translator
 from fairseq_rope_data.errors import UserError
 from tests.integration.test_training import losses
 from tests.support import ROOT
@@ -95,8 +99,8 @@ def test_sentences_are_ranked(pretrained: Pretrained, tmp_path: Path):
     words, data = pretrained.data / "dict.txt", tmp_path / "data"
     good, bad = (pretrained.texts[label][:40] for label in ("good", "bad"))
     labels = [number % 2 for number in range(40)]
-    options = [(b, g) if label else (g, b) for g, b, label in zip(good, bad, labels, strict=True)]
-    for name, lines in (("input0", good[::-1]), *((f"input{i + 1}", [o[i] for o in options]) for i in range(2))):
+    pairs = [(b, g) if label else (g, b) for g, b, label in zip(good, bad, labels, strict=True)]
+    for name, lines in (("input0", good[::-1]), *((f"input{i + 1}", [pair[i] for pair in pairs]) for i in range(2))):
         binarize(lines, data / name, dictionary=words)
     (data / "label").mkdir()
     for split in ("train", "valid"):
@@ -124,7 +128,7 @@ def test_two_ranks_equal_one_process_with_update_freq_2(pretrained: Pretrained, 
 
 
 @pytest.mark.parametrize(
-    "options",
+    "ways",
     [
         ("--bf16",),
         ("--tokens-per-sample", "128", "--max-tokens", "800"),
@@ -134,9 +138,9 @@ def test_two_ranks_equal_one_process_with_update_freq_2(pretrained: Pretrained, 
     ],
     ids=["bf16", "longer", "sentence by sentence", "scaled", "activation checkpointing"],
 )
-def test_pretraining_goes_on_in_another_way(pretrained: Pretrained, tmp_path: Path, options: tuple[str, ...]):
+def test_pretraining_goes_on_in_another_way(pretrained: Pretrained, tmp_path: Path, ways: tuple[str, ...]):
     more = ("--finetune-from-model", str(pretrained.checkpoint), "--max-update", "2")
-    train_here(pretrained.data, tmp_path, *MASKED, *more, *options)
+    train_here(pretrained.data, tmp_path, *MASKED, *more, *ways)
     state = torch.load(tmp_path / "checkpoint_last.pt")
     assert state["optimizer_history"][-1]["num_updates"] == 2
     assert all(value.isfinite().all() for value in state["model"].values())
@@ -158,3 +162,29 @@ def test_the_twin_of_bert_trains_and_names_the_end_of_its_table(pretrained: Pret
 def test_whole_words_are_refused_by_name(pretrained: Pretrained, tmp_path: Path):
     with pytest.raises(ValueError, match=r"^--mask-whole-words does not work: "):
         train_here(pretrained.data, tmp_path, *MASKED, "--mask-whole-words")
+
+
+def test_an_encoder_does_not_translate(pretrained: Pretrained, tmp_path: Path):
+    words = (pretrained.data / "dict.txt").read_text(encoding="utf-8")
+    for lang in ("en", "de"):
+        (tmp_path / f"dict.{lang}.txt").write_text(f"{words}<mask> 1\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^--path .* must be an encoder-decoder model, but is a RoformerModel$"):
+        Translator.from_args([str(tmp_path), "--path", str(pretrained.checkpoint), "-s", "en", "-t", "de", "--cpu"])
+
+
+@pytest.mark.parametrize("method", ["rope", "learned"])
+def test_longer_blocks_are_validated_where_no_table_ends(pretrained: Pretrained, tmp_path: Path, method: str):
+    train_here(pretrained.data, tmp_path, *MASKED, "--position-method", method, "--max-update", "1")
+    command = (str(pretrained.data), "--task", "masked_lm", "--criterion", "masked_lm", "--cpu", "--batch-size", "8")
+    longer = ("--num-workers", "0", "--model-overrides", "{'tokens_per_sample': 96}")
+    command = (*command, *longer, "--path", str(tmp_path / "checkpoint_last.pt"))
+    given, overrides = (
+        options.parse_args_and_arch(options.get_validation_parser(), command, suppress_defaults=suppressed)
+        for suppressed in (False, True)
+    )
+    cfg = convert_namespace_to_omegaconf(given)
+    if method == "learned":
+        with pytest.raises(ValueError, match=r"^--tokens-per-sample must be at most the 32 of --max-positions"):
+            validate.main(cfg, overrides)
+    else:
+        validate.main(cfg, overrides)
