@@ -15,6 +15,7 @@ from tests.support.trained import Trained, trained_model
 SYSTEM = (
     *("benchmarks", "integration", "recipes", "test_faults.py"),
     *("models/test_learns.py", "models/test_methods_learn.py", "models/test_same_training.py"),
+    "export/huggingface/test_training.py",
 )
 SYSTEM_FIXTURES = {"trained", "pretrained", "exported", "trained_on_windows", "stubs"}
 PROCESS_MODULE = "subprocess"

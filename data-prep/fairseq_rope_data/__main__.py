@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fairseq_rope_data.errors import UserError, run
 
-_TOOLS = "average compare convert decay plot repair report results score translate"
+_TOOLS = "average compare convert decay huggingface plot repair report results score translate"
 _TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe clean_corpus windows"
 _RECORDS = "check_corpus manifest check_manifest sgm grammar"
 # the modules that `python -m` runs, by command

@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
-from fairseq_rope.checkpoints.files import Checkpoint, last_checkpoints, load_checkpoint
+from fairseq_rope.checkpoints.files import Checkpoint, last_checkpoints, load_checkpoint, save_checkpoint
 from fairseq_rope.checkpoints.running_mean import RunningMean
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_file
@@ -76,10 +74,7 @@ def write_average(paths: Sequence[Path], output: Path) -> None:
     with complete_file(output) as part:
         part.touch()  # an unwritable folder is told now, not after minutes of work
         state = average_checkpoints(paths)
-        try:
-            torch.save(state, part)
-        except RuntimeError as error:  # torch's text for a full disk doesn't say so
-            raise UserError(f"cannot write {output}: is the disk full? ({str(error).splitlines()[0]})") from error
+        save_checkpoint(state, part, output=output)
     model = state["model"]
     types = ", ".join(sorted({str(tensor.dtype).removeprefix("torch.") for tensor in model.values()}))
     numbers = sum(tensor.numel() for tensor in {id(tensor): tensor for tensor in model.values()}.values())

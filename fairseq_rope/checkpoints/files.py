@@ -1,6 +1,7 @@
 """fairseq's checkpoint files on disk: find the last ones of a folder, and read one safely."""
 
 import re
+from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,37 @@ def load_checkpoint(path: Path) -> Checkpoint:
         UserError: there is no such file; it wants to run something; it is not a checkpoint of fairseq.
         OSError: it cannot be read.
     """
+    state = read_pickle(path)
+    _check_form(path, state)
+    return state
+
+
+def save_checkpoint(state: Checkpoint, part: Path, *, output: Path) -> None:
+    """Write a checkpoint to `part`, which is to become `output`.
+
+    Raises:
+        UserError: the disk is full, which torch's text doesn't say.
+    """
+    try:
+        torch.save(state, part)
+    except RuntimeError as error:
+        raise UserError(f"cannot write {output}: is the disk full? ({str(error).splitlines()[0]})") from error
+
+
+def model_options(state: Checkpoint) -> Namespace:
+    """Return the options that a model was trained with; a model without a command line of its own has a few only."""
+    options = state.get("args") or (state.get("cfg") or {}).get("model") or {}
+    return options if isinstance(options, Namespace) else Namespace(**options)
+
+
+def read_pickle(path: Path) -> Any:
+    """Return what `torch.save` wrote, as `load_checkpoint` reads it, whatever its form.
+
+    Raises:
+        DamagedCheckpoint: see `load_checkpoint`.
+        UserError: there is no such file; it wants to run something.
+        OSError: it cannot be read.
+    """
     if not path.is_file():
         raise UserError(f"cannot load {path}: {why_no_file(path)}")
     is_zip = verify(str(path))
@@ -67,7 +99,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
                 pass
     try:
         # mmap needs torch's zip form; files of torch < 1.6 have another
-        state = torch.load(path, map_location="cpu", mmap=is_zip, weights_only=True)
+        return torch.load(path, map_location="cpu", mmap=is_zip, weights_only=True)
     except Exception as error:  # unpickling damaged bytes can raise anything
         if is_unreadable(error):
             raise
@@ -79,8 +111,6 @@ def load_checkpoint(path: Path) -> Checkpoint:
         whole = is_zip and "PytorchStreamReader" not in str(error)
         reason = f"it is truncated, corrupt or not a checkpoint ({type(error).__name__}: {error}".partition("\n")[0]
         raise (UserError if whole else DamagedCheckpoint)(f"cannot load {path}: {reason.rstrip(': ')})") from error
-    _check_form(path, state)
-    return state
 
 
 def _check_form(path: Path, state: Any) -> None:

@@ -5,12 +5,11 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-import torch
 from fairseq.models import ARCH_CONFIG_REGISTRY
 from omegaconf import OmegaConf
 
 from fairseq_rope.checkpoints.averaging import without_training_state
-from fairseq_rope.checkpoints.files import Checkpoint
+from fairseq_rope.checkpoints.files import Checkpoint, save_checkpoint
 from fairseq_rope.checkpoints.loading import brief
 from fairseq_rope.compat.fast_path import drop_copies
 from fairseq_rope.conversion.original import Original
@@ -76,4 +75,4 @@ def write_checkpoint(original: Original, state: Checkpoint, output: Path) -> Non
     if output.exists() and output.samefile(original.path):
         raise UserError(f"--output must not be --from, but {output} is {original.path}")
     with complete_file(output) as part:
-        torch.save(state, part)
+        save_checkpoint(state, part, output=output)

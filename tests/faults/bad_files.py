@@ -13,6 +13,7 @@ import torch
 
 import fairseq_rope  # noqa: F401  torch then loads fairseq's checkpoints
 from tests.support import ROOT
+from tests.support.roformers import TOKENS, our_model, save_ours, their_tensors, write_folder, write_vocabulary
 from tests.support.trained import Trained, call, trained_model
 
 LOG = "S-0\tein Hund\nT-0\ta dog\nH-0\t-0.5\ta dog\nD-0\t-0.5\ta dog\nP-0\t-0.5\n"
@@ -44,7 +45,7 @@ def make(folder: Path) -> dict[str, str]:
     call("fairseq_rope.export.ctranslate2", *model, "--output", str(exported))
     paths = {"data": good.data, "model": good.checkpoint, "codes": good.codes, "exported": exported}
     paths["plugin"] = ROOT / "fairseq_rope"
-    for make_some in (_checkpoints, _data, _models, _texts, _work_folders):
+    for make_some in (_checkpoints, _data, _models, _hugging_face, _texts, _work_folders):
         paths |= {path.name: path for path in make_some(folder, good, exported)}
     names = {name: shlex.quote(str(path)) for name, path in paths.items()}
     return names | {
@@ -117,6 +118,26 @@ def _models(folder: Path, _: Trained, exported: Path) -> list[Path]:
     weights.write_bytes(weights.read_bytes()[:-5000])
     (made["bad-vocabulary"] / "shared_vocabulary.json").write_text('["a"')
     return list(made.values())
+
+
+def _hugging_face(folder: Path, *_: object) -> list[Path]:
+    changes: dict[str, dict[str, Any]] = {
+        "hf-good": {},
+        "hf-bert": {"model_type": "bert"},
+        "hf-values": {"rotary_value": True},
+        "hf-layers": {"num_hidden_layers": 3},
+        **{f"hf-{name}": {} for name in ("bad-config", "vocabulary", "cut", "pickle")},
+    }
+    made = [write_folder(folder / name, weights=their_tensors(), **change) for name, change in changes.items()]
+    *_, bad_config, vocabulary, cut, pickle = made
+    (bad_config / "config.json").write_text('{"model_type": "roformer"')
+    write_vocabulary(vocabulary, TOKENS[:-1])
+    weights = (cut / "model.safetensors").read_bytes()
+    (cut / "model.safetensors").write_bytes(weights[:-500])
+    (pickle / "model.safetensors").unlink()
+    torch.save({"weight": Runs()}, pickle / "pytorch_model.bin")
+    checkpoint, _ = save_ours(_made(folder / "roformer"), our_model())
+    return [*made, checkpoint.rename(folder / "roformer.pt")]
 
 
 def _texts(folder: Path, _: Trained, __: Path) -> list[Path]:

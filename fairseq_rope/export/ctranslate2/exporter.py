@@ -1,7 +1,6 @@
 """From a checkpoint to a model folder for CTranslate2."""
 
 import shutil
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from fairseq.models import ARCH_MODEL_REGISTRY
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
 from fairseq_rope.checkpoints.data_folder import languages
-from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
+from fairseq_rope.checkpoints.files import load_checkpoint, model_options
 from fairseq_rope.checkpoints.loading import brief, load_models
 from fairseq_rope.export.ctranslate2.model_folder import write_checksums
 from fairseq_rope.export.ctranslate2.package import require_ctranslate2
@@ -71,7 +70,7 @@ def _load(
     path: Path, data: Path, source_lang: str | None, target_lang: str | None, overrides: dict[str, Any] | None
 ) -> tuple[TranslationTask, TransformerRopeModel]:
     """Load the one model of a checkpoint, with a task that holds its dictionaries."""
-    trained = _options(load_checkpoint(path))
+    trained = model_options(load_checkpoint(path))
     arch = getattr(trained, "arch", None) or getattr(trained, "_name", None)
     if not issubclass(ARCH_MODEL_REGISTRY.get(arch, object), TransformerRopeModel):
         raise UserError(
@@ -87,9 +86,3 @@ def _load(
         raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
     (model,) = load_models([str(path)], task=task, data=str(data), overrides=overrides)
     return task, model
-
-
-def _options(state: Checkpoint) -> Namespace:
-    """Return the options that a model was trained with; a model without a command line of its own has a few only."""
-    options = state.get("args") or (state.get("cfg") or {}).get("model") or {}
-    return options if isinstance(options, Namespace) else Namespace(**options)

@@ -1,0 +1,315 @@
+"""What cannot be imported or exported: an error by name, before a weight is read where the configuration tells it."""
+
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from fairseq_rope.export.huggingface import export_checkpoint, import_folder
+from fairseq_rope.export.huggingface.weights import POSITIONS
+from tests.support.checkpoint_files import save
+from tests.support.roformers import (
+    TOKENS,
+    WORDS,
+    our_model,
+    our_options,
+    save_ours,
+    their_tensors,
+    write_folder,
+    write_vocabulary,
+)
+
+
+def refused(folder: Path) -> str:
+    """Import; return the error, less the folder's name, and check that nothing is left behind."""
+    with pytest.raises(ValueError) as caught:
+        import_folder(folder, folder.parent / "ours")
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+    return str(caught.value).replace(str(folder), "HERE")
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"model_type": "bert"}, 'model_type "bert" cannot be imported: only RoFormer can be imported'),
+        ({"rotary_value": True}, "rotary_value true cannot be imported: roformer does not rotate values"),
+        (
+            {"embedding_size": 8},
+            "embedding_size 8 cannot be imported: roformer has that of hidden_size, 24",
+        ),
+        ({"is_decoder": True}, "is_decoder true cannot be imported: roformer has no causal attention"),
+        ({"add_cross_attention": True}, "add_cross_attention true cannot be imported: roformer has no cross-attention"),
+        (
+            {"use_bias": False},
+            "use_bias false cannot be imported: it is RoFormer version 2, whose layers have no biases",
+        ),
+        (
+            {"norm_type": "rms_norm"},
+            'norm_type "rms_norm" cannot be imported: it is RoFormer version 2, whose norm is another',
+        ),
+        (
+            {"pruned_heads": {"0": [1]}},
+            'pruned_heads {"0": [1]} cannot be imported: roformer has all heads in all layers',
+        ),
+        (
+            {"architectures": ["RoFormerForCausalLM"]},
+            'architectures ["RoFormerForCausalLM"] cannot be imported: only RoFormerForMaskedLM and '
+            "RoFormerForSequenceClassification can be imported",
+        ),
+        (
+            {"hidden_act": "selu"},
+            'hidden_act "selu" cannot be imported: '
+            "fairseq has gelu, gelu_new, gelu_fast, gelu_pytorch_tanh, relu, tanh",
+        ),
+        (
+            {"num_attention_heads": 8},
+            "num_attention_heads 8 cannot be imported: hidden_size 24 must be an even number for each head",
+        ),
+        ({"num_hidden_layers": 0}, "num_hidden_layers must be a whole number of at least 1, but is 0"),
+        ({"vocab_size": "many"}, "vocab_size must be a whole number of at least 1, but is 'many'"),
+        ({"layer_norm_eps": -1.0}, "layer_norm_eps must be in [0, 1), but is -1.0"),
+        ({"layer_norm_eps": 0}, "layer_norm_eps 0 cannot be imported: --layer-norm-eps must be above 0"),
+    ],
+    ids=lambda value: str(next(iter(value))) if isinstance(value, dict) else "",
+)
+def test_what_a_configuration_tells_is_refused_before_a_weight_is_read(
+    change: dict[str, Any], error: str, tmp_path: Path
+):
+    at = " " if error.startswith("  ") else ": "
+    assert refused(write_folder(tmp_path / "folder", **change)) == f"HERE/config.json{at}{error}"
+
+
+def test_labels_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
+    kind = {"architectures": ["RoFormerForSequenceClassification"]}
+    folder = write_folder(tmp_path / "folder", **kind, problem_type="multi_label_classification")
+    assert refused(folder) == (
+        'HERE/config.json: problem_type "multi_label_classification" cannot be imported: '
+        "fairseq's sentence_prediction has one label"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (lambda folder: (folder / "config.json").unlink(), "FOLDER must hold a model of Hugging Face, but HERE/..."),
+        (
+            lambda folder: (folder / "config.json").write_text("[1]"),
+            "HERE/config.json is damaged: it must be an object",
+        ),
+        (lambda folder: (folder / "config.json").write_text("{"), "HERE/config.json is damaged: ..."),
+        (
+            lambda folder: (folder / "vocab.txt").unlink(),
+            "cannot read HERE/vocab.txt: there is no such file",
+        ),
+        (
+            lambda folder: write_vocabulary(folder, TOKENS[:-1]),
+            "HERE/vocab.txt must have a line for each of 23 tokens of the model, but has 22",
+        ),
+        (
+            lambda folder: write_vocabulary(folder, ["x" if token == "[SEP]" else token for token in TOKENS]),
+            "HERE/vocab.txt must have the special token [SEP] once, but has it 0 times",
+        ),
+        (
+            lambda folder: write_vocabulary(folder, ["[PAD]" if token == "w3" else token for token in TOKENS]),
+            "HERE/vocab.txt must have the special token [PAD] once, but has it 2 times",
+        ),
+        (
+            lambda folder: write_vocabulary(folder, ["<s>" if token == "w3" else token for token in TOKENS]),
+            f"HERE/vocab.txt:{TOKENS.index('w3') + 1}: <s> cannot be a word: it is a special token of fairseq",
+        ),
+        (
+            lambda folder: write_vocabulary(folder, [*TOKENS[1:], TOKENS[0]]),
+            "HERE: pad_token_id of its configuration must be that of [PAD], 22, but is 0",
+        ),
+        (lambda folder: None, "FOLDER HERE has no weights: neither model.safetensors nor pytorch_model.bin"),
+        (
+            lambda folder: (folder / "model.safetensors").write_bytes(b"0" * 99),
+            "cannot load HERE/model.safetensors: it is truncated, corrupt or no safetensors (...",
+        ),
+        (
+            lambda folder: torch.save([1], folder / "pytorch_model.bin"),
+            "cannot load HERE/pytorch_model.bin: it must hold a dictionary of tensors",
+        ),
+        (
+            lambda folder: (folder / "pytorch_model.bin").write_bytes(pickle.dumps(os.system)),
+            "cannot load HERE/pytorch_model.bin: ...",
+        ),
+        (
+            lambda folder: (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../b"}}'),
+            "HERE/model.safetensors.index.json is damaged: the name of a file must have no folder, but is ../b",
+        ),
+        (
+            lambda folder: (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "b"}}'),
+            "cannot load HERE/b, which HERE/model.safetensors.index.json names: there is no such file",
+        ),
+        (
+            lambda folder: (folder / "model.safetensors.index.json").write_text("{}"),
+            "HERE/model.safetensors.index.json is damaged: KeyError('weight_map')",
+        ),
+    ],
+)
+def test_files_that_are_missing_or_damaged_are_named(change: Callable[[Path], object], error: str, tmp_path: Path):
+    folder = write_folder(tmp_path / "folder")
+    change(folder)
+    message = refused(folder)
+    start, dots, _ = error.partition("...")
+    assert message.startswith(start) if dots else message == error
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        (
+            {"roformer.pooler.dense.weight": torch.zeros(24, 24)},
+            "has a weight that roformer has not: roformer.pooler.dense.weight",
+        ),
+        (
+            {"roformer.embeddings.LayerNorm.bias": torch.zeros(23)},
+            "roformer.embeddings.LayerNorm.bias must be of the shape (24,), but is (23,)",
+        ),
+        (
+            {"roformer.embeddings.LayerNorm.bias": torch.zeros(24, dtype=torch.int8)},
+            "roformer.embeddings.LayerNorm.bias must be of floating-point numbers, but is torch.int8",
+        ),
+        (
+            {POSITIONS: torch.zeros(64, 12)},
+            f"{POSITIONS} must be RoFormer's table of the base 10000, but is not",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_the_configuration_are_named(change: dict[str, Tensor], error: str, tmp_path: Path):
+    pytest.importorskip("safetensors", reason="the extra `export` is not installed")
+    message = refused(write_folder(tmp_path / "folder", weights=their_tensors(**change)))
+    assert message.removeprefix("FOLDER HERE").removeprefix(": ").strip() == error
+
+
+def test_a_pickle_that_runs_something_is_refused(tmp_path: Path):
+    class Runs:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return os.system, (f"touch {tmp_path / 'ran'}",)
+
+    folder = write_folder(tmp_path / "folder")
+    torch.save({"a": Runs()}, folder / "pytorch_model.bin")
+    error = refused(folder)
+    assert error.startswith("cannot load HERE/pytorch_model.bin: it wants to run ")
+    assert error.endswith("system, which a checkpoint never needs; refused")
+
+
+def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "safetensors.torch", None)
+    with pytest.raises(ValueError) as caught:
+        export_checkpoint(tmp_path / "no.pt", tmp_path, tmp_path / "out")
+    assert str(caught.value) == (
+        "the package safetensors (extra `export`) cannot be imported: pip install 'fairseq-rope[export]'"
+    )
+
+
+def test_an_output_that_exists_is_refused(tmp_path: Path):
+    path, data = save_ours(tmp_path, our_model())
+    for write in (
+        lambda: export_checkpoint(path, data, data),
+        lambda: import_folder(write_folder(tmp_path / "folder", weights=their_tensors()), data),
+    ):
+        with pytest.raises(ValueError) as caught:
+            write()
+        assert str(caught.value) == f"{data} exists already; remove it or choose another name"
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"position_method": "none"}, "--position-method none ...: its RoFormer has no other positions"),
+        ({"rope_base": 500.0}, "--rope-base 500.0 ...: the base of its RoFormer is 10000"),
+        ({"rope_fraction": 0.5}, "--rope-fraction 0.5 ...: all dimensions of its RoFormer's heads rotate"),
+        (
+            {"rope_scaling": "linear", "rope_scaling_factor": 2},
+            "--rope-scaling linear ...: its RoFormer has no scaling",
+        ),
+        (
+            {"rope_restart_after": "w1"},
+            "--rope-restart-after w1 ...: its RoFormer counts positions from the start of the input only",
+        ),
+        ({"ffn": "geglu"}, "--ffn geglu ...: its RoFormer has no gated layers"),
+        ({"encoder_normalize_before": True}, "--encoder-normalize-before True ...: its RoFormer is post-norm"),
+        (
+            {"layernorm_embedding": False},
+            "--layernorm-embedding False ...: its RoFormer has a norm after the embeddings",
+        ),
+        (
+            {"activation_fn": "linear"},
+            "--activation-fn linear ...: it must be one of gelu, gelu_accurate, gelu_fast, relu, tanh",
+        ),
+    ],
+    ids=lambda value: str(next(iter(value))) if isinstance(value, dict) else "",
+)
+def test_options_that_cannot_be_exported_are_named(options: dict[str, Any], error: str, tmp_path: Path):
+    pytest.importorskip("safetensors", reason="the extra `export` is not installed")
+    weights = {"encoder.sentence_encoder.embed_tokens.weight": torch.zeros(len(TOKENS), 24)}  # no others are needed
+    path = save(tmp_path / "checkpoint.pt", weights, cfg={"model": our_options(**options)})
+    with pytest.raises(ValueError) as caught:
+        export_checkpoint(path, tmp_path, tmp_path / "out")
+    assert str(caught.value) == error.replace("...", "cannot be exported to Hugging Face")
+    assert not (tmp_path / "out").exists()
+
+
+def export_error(path: Path, data: Path, **options: Any) -> str:
+    pytest.importorskip("safetensors", reason="the extra `export` is not installed")
+    with pytest.raises(ValueError) as caught:
+        export_checkpoint(path, data, path.parent / "out", **options)
+    assert not list(path.parent.glob("out*"))
+    return str(caught.value)
+
+
+def test_heads_that_cannot_be_exported_are_named(tmp_path: Path):
+    path, data = save_ours(tmp_path, our_model(heads={"a": 2, "b": 2}))
+    assert export_error(path, data) == f"--path {path} has several heads, choose one with --head: a, b"
+    assert export_error(path, data, head="c") == f"--head must be one of a, b that --path {path} has, but is c"
+    assert export_error(path, data, head="a") == (
+        "--pooler-activation-fn tanh cannot be exported to Hugging Face: its RoFormer's head has the activation of "
+        "the layers, here gelu"
+    )
+    (data / "label").mkdir()
+    (data / "label" / "dict.txt").write_text("yes 9\nmadeupword0000 0\n")
+    assert export_error(path, data, head="a") == f"{data}/label/dict.txt must have the 2 labels of the head, but has 1"
+
+
+def test_dictionaries_that_do_not_fit_a_checkpoint_are_named(tmp_path: Path):
+    path, data = save_ours(tmp_path, our_model())
+    assert (
+        export_error(path, tmp_path) == f"DATA must be a folder of fairseq-preprocess, but {tmp_path} has no dict.txt"
+    )
+    words = (data / "dict.txt").read_text()
+    write_vocabulary(data, [*WORDS, "[PAD]"])
+    assert export_error(path, data) == (
+        f"{data}/vocab.txt must have the words of {data}/dict.txt and no others, but has not"
+    )
+    (data / "dict.txt").write_text(words.replace("w5 ", "[SEP] "))
+    assert export_error(path, data) == f"{data}/dict.txt has the word [SEP], which is a special token of Hugging Face"
+    (data / "dict.txt").write_text(words.partition("\n")[2])
+    assert export_error(path, data) == f"--path has 23 tokens, but {data}/dict.txt makes 22: it is of another model"
+    (data / "dict.txt").write_text("w0\n")
+    assert export_error(path, data).startswith(f"cannot load {data}/dict.txt: ")
+
+
+def test_checkpoints_of_another_model_are_refused(tmp_path: Path):
+    model = our_model()
+    path, data = save_ours(tmp_path, model)
+    other = save(tmp_path / "other.pt", {}, cfg={"model": {"arch": "transformer_rope"}})
+    assert export_error(other, data) == (
+        f"--path {other}: only encoders, roformer..., can be exported, but its arch is transformer_rope"
+    )
+    state = dict(model.state_dict())
+    name = "encoder.sentence_encoder.layers.1.fc2.bias"
+    lacks = save(tmp_path / "lacks.pt", {**state, name: torch.zeros(3)}, cfg={"model": model.args})
+    assert export_error(lacks, data) == f"--path {lacks}: {name} must be of the shape (24,), but is (3,)"
+    more = save(tmp_path / "more.pt", {**state, "encoder.more": torch.zeros(3)}, cfg={"model": model.args})
+    assert export_error(more, data) == (
+        f"--path {more} cannot be exported to Hugging Face: it has no place for encoder.more"
+    )
+    assert export_error(path, data, max_length=0) == "--max-length must be at least 1, but is 0"
