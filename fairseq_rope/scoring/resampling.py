@@ -8,7 +8,7 @@ all draws of a text at once, gigabytes of 50,000 sentences; here memory does not
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ _SENTENCES = 1000  # whose n-grams are in memory at once
 _DRAWS = 1_000_000  # in memory at once
 
 Array = NDArray[Any]
+ScoreOf = Callable[[Array], float]
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,49 @@ def resampled_scores(
     statistics = _statistics(metric, texts, refs)
     # (N, T, C) -> (T, C); Python's numbers, as sacreBLEU has them here
     scores = [metric._compute_score_from_stats([int(x) for x in row]) for row in statistics.sum(0)]
-    resampled: list[list[float]] = [[] for _ in texts]
-    for sums in _resampled_sums(statistics.reshape(len(refs), -1), samples, seed):
-        # (T * C) -> (T, C); numbers of float32, as sacreBLEU has them here
-        for row, own in zip(sums.reshape(len(texts), -1).astype(np.float32), resampled, strict=True):
-            own.append(metric._compute_score_from_stats([*row]).score)
+
+    def score_of(row: Array) -> float:
+        # numbers of float32, as sacreBLEU has them here
+        return float(metric._compute_score_from_stats([*row.astype(np.float32)]).score)
+
+    resampled = _resample(statistics, score_of, samples, seed)
     signature = metric.get_signature()
     signature.update("seed", str(seed).lower())
     signature.update("bs", samples)
-    found = [Resampled(float(score.score), np.array(own)) for score, own in zip(scores, resampled, strict=True)]
+    found = [Resampled(float(score.score), own) for score, own in zip(scores, resampled, strict=True)]
     return ResampledScores(scores[0].name, found, str(signature))
+
+
+def resampled_sums(
+    name: str, score_of: ScoreOf, statistics: Array, *, signature: str, samples: int = SAMPLES
+) -> ResampledScores:
+    """Score systems by sums of their statistics, on the test set and on resampled ones, whatever its items are.
+
+    Args:
+        name: of the score.
+        score_of: what it is of the sums, (C,).
+        statistics: of each item and system, (N, T, C).
+        signature: of the score.
+        samples: how often the test set is drawn anew.
+
+    Raises:
+        UserError: SACREBLEU_SEED is no seed.
+    """
+    seed = _seed()
+    resampled = _resample(statistics, score_of, samples, seed)
+    found = [Resampled(score_of(whole), own) for whole, own in zip(statistics.sum(0), resampled, strict=True)]
+    return ResampledScores(name, found, f"{signature}|seed:{str(seed).lower()}|bs:{samples}")
+
+
+def _resample(statistics: Array, score_of: ScoreOf, samples: int, seed: int | None) -> list[Array]:
+    """Return the scores of each system on resampled test sets, (samples,), of statistics (N, T, C)."""
+    items, systems, _ = statistics.shape
+    scores: list[list[float]] = [[] for _ in range(systems)]
+    for sums in _resampled_sums(statistics.reshape(items, -1), samples, seed):
+        # (T * C) -> (T, C)
+        for row, own in zip(sums.reshape(systems, -1), scores, strict=True):
+            own.append(score_of(row))
+    return [np.array(own) for own in scores]
 
 
 def interval(samples: Array) -> tuple[float, float]:
