@@ -32,7 +32,7 @@ class MaskedReport:
     notes: list[str] = field(default_factory=list)
 
     def scores(self) -> list[dict[str, Any]]:
-        """Return bits, accuracy and perplexity, of all masked tokens together.
+        """Return bits and accuracy of all masked tokens together.
 
         Raises:
             UserError: there is no masked token.
@@ -43,17 +43,21 @@ class MaskedReport:
         if not whole[0]:
             raise UserError(f"--subset {self.subset} must have words that are masked, but none of its tokens is")
         bits = mean_bits(whole)
-        values = {"bits": bits, "accuracy": accuracy(whole), "perplexity": 2**bits}
+        percent = accuracy(whole)
+        texts = {
+            "bits": (bits, 3, f"bits = {bits:.3f} (perplexity {2**bits:.2f})"),
+            "accuracy": (percent, 2, f"accuracy = {percent:.2f}"),
+        }
         return [
             {
                 "name": name,
                 "value": value,
-                "text": f"{name} = {value:.{3 if name == 'bits' else 2}f}",
+                "text": text,
                 "signature": self.signature,
-                "decimals": 3 if name == "bits" else 2,
-                "lower_is_better": name != "accuracy",
+                "decimals": decimals,
+                "lower_is_better": name == "bits",
             }
-            for name, value in values.items()
+            for name, (value, decimals, text) in texts.items()
         ]
 
 

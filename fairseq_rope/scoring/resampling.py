@@ -121,11 +121,15 @@ def interval(samples: Array) -> tuple[float, float]:
 def p_value(difference: float, samples: Array) -> float:
     """Return how likely a difference as large is between equal systems, as sacreBLEU estimates it.
 
+    Of systems that are equal on all samples, where that estimate is the lowest there is, it is 1.
+
     Args:
         difference: of two systems, on the test set as it is.
         samples: that difference on resampled ones.
     """
     sizes = np.abs(samples)
+    if not sizes.any():
+        return 1.0
     larger = int(np.sum(sizes - sizes.mean() > abs(difference)))
     return (larger + 1) / (len(samples) + 1)
 
