@@ -24,7 +24,7 @@ _SENTENCES = 1000  # whose n-grams are in memory at once
 _DRAWS = 1_000_000  # in memory at once
 
 Array = NDArray[Any]
-ScoreOf = Callable[[Array], float]
+ScoreOf = Callable[[Array], Any]  # a number of sums
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ def resampled_scores(
     # (N, T, C) -> (T, C); Python's numbers, as sacreBLEU has them here
     scores = [metric._compute_score_from_stats([int(x) for x in row]) for row in statistics.sum(0)]
 
-    def score_of(row: Array) -> float:
-        # numbers of float32, as sacreBLEU has them here
-        return float(metric._compute_score_from_stats([*row.astype(np.float32)]).score)
+    def score_of(row: Array) -> Any:
+        # numbers of float32, as sacreBLEU has them here, and in what it makes of them
+        return metric._compute_score_from_stats([*row.astype(np.float32)]).score
 
     resampled = _resample(statistics, score_of, samples, seed)
     signature = metric.get_signature()
