@@ -87,7 +87,7 @@ def _report(args: argparse.Namespace) -> MaskedReport:
         raise UserError(f"--path {args.path} must be a masked language model, but its task is {type(task).__name__}")
     words = task.source_dictionary
     tokens = token_row(args.data, args.subset, words)
-    trained = int(task.max_positions())
+    trained = int(task.cfg.tokens_per_sample)
     length = args.length or trained
     if len(tokens) < length - 1:
         raise UserError(
