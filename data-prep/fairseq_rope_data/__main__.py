@@ -12,9 +12,9 @@ from pathlib import Path
 
 from fairseq_rope_data.errors import UserError, run
 
-_TOOLS = "average compare convert decay huggingface plot repair report results score translate"
+_TOOLS = "average compare convert decay huggingface masked plot repair report results score translate"
 _TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe clean_corpus windows"
-_RECORDS = "check_corpus manifest check_manifest sgm grammar"
+_RECORDS = "check_corpus check_text manifest check_manifest sgm grammar"
 # the modules that `python -m` runs, by command
 PROGRAMS = {
     **{name: f"fairseq_rope.tools.{name}" for name in _TOOLS.split()},

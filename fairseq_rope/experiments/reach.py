@@ -85,7 +85,10 @@ def _reach(model: Model, other: Model) -> Reach | None:
     """Return what `model` needs; None where no seed has numbers of both."""
     losses, points = {}, {}
     for seed in shared_seeds(model, other):
-        own, its = (read_train_log(each.runs[seed] / "train.log") for each in (model, other))
+        logs = [each.runs[seed] / "train.log" for each in (model, other)]
+        if logs[0].resolve() == logs[1].resolve():  # one training, whose model is read in two ways
+            continue
+        own, its = map(read_train_log, logs)
         if math.isfinite(its.best.loss):
             losses[seed] = its.best.loss
             first = next((each for each in own.validations if each.loss <= its.best.loss), None)

@@ -14,8 +14,12 @@ from tests.support.stubs import Stubs
 TREE = subprocess.run(["git", "ls-files", "*.sh"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
 LIBRARY = [name for name in TREE if name.startswith("scripts/lib/")]
 PROGRAMS = [name for name in TREE if name not in LIBRARY]
-# of a corpus; convert_to_rope.sh begins with a checkpoint, and test_convert.py has its options
-OTHERS = ("test.sh", "benchmark_gpu.sh", "benchmarks/peer/environment.sh", "convert_to_rope.sh")
+# of a parallel corpus; convert_to_rope.sh begins with a checkpoint, and test_convert.py has its options; run_mlm.sh is
+# of running text, and test_mlm.py has its
+OTHERS = (
+    *("test.sh", "benchmark_gpu.sh", "benchmarks/peer/environment.sh", "convert_to_rope.sh"),
+    *("run_mlm.sh", "data-prep/prepare_text.sh"),
+)
 RECIPES = [name for name in PROGRAMS if name.removeprefix("scripts/") not in OTHERS]
 OPTIONS = ("--conf", "--models", "--seeds", "--check", "--help", "STAGE")
 
