@@ -12,14 +12,15 @@ from pathlib import Path
 
 from fairseq_rope_data.errors import UserError, run
 
-_TOOLS = "average compare convert decay plot repair report results score translate"
+_TOOLS = "average classify compare convert decay plot repair report results score translate"
 _TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe clean_corpus windows"
 _RECORDS = "check_corpus manifest check_manifest sgm grammar"
+_ENCODER = "glue wordpiece"
 # the modules that `python -m` runs, by command
 PROGRAMS = {
     **{name: f"fairseq_rope.tools.{name}" for name in _TOOLS.split()},
     "export": "fairseq_rope.export.ctranslate2",
-    **{name.replace("_", "-"): f"fairseq_rope_data.{name}" for name in f"{_TEXT} {_RECORDS}".split()},
+    **{name.replace("_", "-"): f"fairseq_rope_data.{name}" for name in f"{_TEXT} {_RECORDS} {_ENCODER}".split()},
 }
 
 

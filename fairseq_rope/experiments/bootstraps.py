@@ -10,6 +10,8 @@ from fairseq_rope.scoring.bootstrap import Bootstrap, Comparison, Difference, Re
 from fairseq_rope.scoring.checks import ALLOWED
 from fairseq_rope.scoring.comparison import compare_seeds
 from fairseq_rope.scoring.evaluation import ScoreSettings
+from fairseq_rope.scoring.prediction_report import bootstrap_predictions
+from fairseq_rope.scoring.predictions import read_predictions
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,31 @@ def bootstraps(models: Sequence[Model]) -> Iterator[ModelBootstrap]:
             files = {each.name: [each.runs[seed] / f"hyp-{name}" for seed in seeds] for each in (baseline, model)}
             compared = compare_seeds(files, baseline.work / "raw" / name, settings)
             yield ModelBootstrap(Path(name).stem, baseline.name, model.name, seeds, compared)
+        yield from _of_predictions(baseline, model)
+
+
+def _of_predictions(baseline: Model, model: Model) -> Iterator[ModelBootstrap]:
+    """Compare the predictions of two models on each set, in the seeds of which both have some and the same scores."""
+    found: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[int]] = {}
+    for seed in sorted(model.runs.keys() & baseline.runs.keys()):
+        own, its = (_scored_predictions(each.runs[seed]) for each in (model, baseline))
+        for name in own.keys() & its.keys():
+            if own[name] == its[name]:
+                found.setdefault((name, *own[name]), []).append(seed)
+    for (name, metrics, classes), seeds in sorted(found.items(), reverse=True):
+        files = {each.name: [each.runs[seed] / f"predictions-{name}.tsv" for seed in seeds] for each in (baseline, model)}
+        systems = {key: [read_predictions(path, classes) for path in paths] for key, paths in files.items()}
+        yield ModelBootstrap(name, baseline.name, model.name, seeds, bootstrap_predictions(systems, metrics))
+
+
+def _scored_predictions(folder: Path) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return set -> scores and classes, of the predictions of a run that were scored."""
+    return {
+        name: (tuple(each["name"] for each in report["scores"]), tuple(report["settings"]["classes"]))
+        for name, report in reports(folder).items()
+        if report["scores"] and "classes" in report.get("settings", {})
+        if (folder / f"predictions-{name}.tsv").is_file()
+    }
 
 
 def bootstrap_text(found: ModelBootstrap) -> str:

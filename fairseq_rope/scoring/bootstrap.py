@@ -6,6 +6,7 @@ happen to be in it. The noise of training, how far it could come from the seeds,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sacrebleu.metrics.chrf import CHRF
@@ -121,18 +122,23 @@ def paired_bootstrap(
     """
     texts = [text for each_seed in systems.values() for text in each_seed]
     metrics = [bleu_metric(lowercase=lowercase, target_lang=target_lang), CHRF(lowercase=lowercase)]
-    found = [_compared(systems, resampled_scores(metric, texts, refs, samples=samples)) for metric in metrics]
+    found = [compare(systems, resampled_scores(metric, texts, refs, samples=samples)) for metric in metrics]
     if target_lang in LANGUAGES:
         split = [split_compounds(moses_tokens(text, target_lang)) for text in texts]
         split_refs = split_compounds(moses_tokens(refs, target_lang))
         scores = resampled_scores(split_bleu(lowercase=lowercase), split, split_refs, samples=samples)
         signature = split_signature(scores.signature, target_lang)
-        found.append(_compared(systems, ResampledScores(NAME, scores.texts, signature)))
+        found.append(compare(systems, ResampledScores(NAME, scores.texts, signature)))
     return found
 
 
-def _compared(systems: Mapping[str, Sequence[Sequence[str]]], found: ResampledScores) -> Bootstrap:
-    """Return the bootstrap of one metric; the texts stand in the order of the systems, and of the seeds of each."""
+def compare(systems: Mapping[str, Sequence[Any]], found: ResampledScores) -> Bootstrap:
+    """Return the bootstrap of one metric.
+
+    Args:
+        systems: name -> what was scored of each seed, of which only the number counts; the baseline first.
+        found: scores in the order of the systems, and of the seeds of each.
+    """
     texts = iter(found.texts)
     scores = {name: [next(texts) for _ in each_seed] for name, each_seed in systems.items()}
     baseline, *others = scores
