@@ -23,6 +23,8 @@ FIXED = {
     "rope_restart_after": None,
     "position_method": "rope",
     "ffn": None,
+    "segments": 0,
+    "layer_norm_eps": 1e-5,
 }
 
 

@@ -14,6 +14,11 @@ _ROTARY = ("rope", "xpos")
 # fairseq's own, added to the embeddings
 _ABSOLUTE = ("sinusoidal", "learned")
 POSITION_METHODS = (*_ROTARY, "none", *_ABSOLUTE, "alibi", "t5", "shaw")
+# method -> why an encoder alone cannot use it
+_WITH_DECODER = {
+    "xpos": "its decay is for queries that see no later keys, and in an encoder it is rope",
+    "alibi": "in an encoder keys at equal distances on both sides are alike, so that it would not know their order",
+}
 
 
 def add_position_options(parser: ArgumentParser) -> None:
@@ -60,6 +65,23 @@ def check_position_options(args: Namespace) -> None:
         for option, default in vars(defaults).items():
             if getattr(args, option) != default:
                 raise _not_its_own(option, method)
+
+
+def check_encoder_positions(args: Namespace, *, model: str) -> None:
+    """Check what a model without decoder cannot have.
+
+    Raises:
+        ValueError: the text names the option.
+    """
+    method = args.position_method
+    if method in _WITH_DECODER:
+        raise ValueError(f"--position-method {method} cannot be used with {model}: {_WITH_DECODER[method]}")
+    for option in ("rope_scaling", "rope_scaling_factor", "rope_original_length"):
+        value = getattr(args, option)
+        if "," in str(value):
+            raise ValueError(
+                f"--{option.replace('_', '-')} must be one value with {model}, which has no decoder, but is {value!r}"
+            )
 
 
 def stack_position_method(cfg: Any, stack: Any, *, side: str) -> PositionMethod:

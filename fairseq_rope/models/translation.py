@@ -8,17 +8,15 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from fairseq.models import register_model, register_model_architecture
-from fairseq.models.transformer import TransformerConfig, TransformerModel, transformer_legacy
+from fairseq.models.transformer import TransformerModel, transformer_legacy
 from torch import Tensor, nn
 
-from fairseq_rope.models._feed_forward import add_ffn_option, check_ffn, set_ffn_default
-from fairseq_rope.models._options import check_options
-from fairseq_rope.models._positions import (
-    add_position_options,
-    check_position_options,
-    restart_token,
-    set_position_defaults,
-    stack_position_method,
+from fairseq_rope.models._stacks import (
+    add_stack_options,
+    build_decoder,
+    build_encoder,
+    check_stack_options,
+    set_stack_defaults,
 )
 from fairseq_rope.modules.cpu import accelerate
 from fairseq_rope.modules.decoder import Decoder
@@ -42,8 +40,7 @@ class TransformerRopeModel(TransformerModel):
     def add_args(cls, parser: ArgumentParser) -> None:
         """Add all options of `transformer` and the rotation's own; defaults stand in `transformer_rope`."""
         super().add_args(parser)
-        add_position_options(parser)
-        add_ffn_option(parser)
+        add_stack_options(parser)
 
     @classmethod
     def build_model(cls, args: Namespace, task: Any) -> "TransformerRopeModel":
@@ -53,9 +50,7 @@ class TransformerRopeModel(TransformerModel):
             ValueError: an option breaks its rule or cannot go with rotation; the text names it.
         """
         transformer_rope(args)  # a checkpoint of an older version may lack an option
-        check_options(args, model="transformer_rope")
-        check_position_options(args)
-        check_ffn(args)
+        check_stack_options(args, model="transformer_rope")
         model: TransformerRopeModel = super().build_model(args, task)
         model.decoder.configure(task)
         accelerate(model)
@@ -68,21 +63,12 @@ class TransformerRopeModel(TransformerModel):
     @classmethod
     def build_encoder(cls, args: Any, src_dict: Any, embed_tokens: nn.Module) -> Encoder:
         """Build the encoder."""
-        cfg = TransformerConfig.from_namespace(args)
-        method = stack_position_method(cfg, cfg.encoder, side="encoder")
-        encoder = Encoder(cfg, src_dict, embed_tokens, position_method=method)
-        encoder.restart_after = restart_token(cfg, src_dict)
-        return encoder
+        return build_encoder(args, src_dict, embed_tokens, kind=Encoder)
 
     @classmethod
     def build_decoder(cls, args: Any, tgt_dict: Any, embed_tokens: nn.Module) -> Decoder:
         """Build the decoder."""
-        cfg = TransformerConfig.from_namespace(args)
-        method = stack_position_method(cfg, cfg.decoder, side="decoder")
-        no_encoder_attn = cfg.no_cross_attention
-        decoder = Decoder(cfg, tgt_dict, embed_tokens, no_encoder_attn=no_encoder_attn, position_method=method)
-        decoder.restart_after = restart_token(cfg, tgt_dict)
-        return decoder
+        return build_decoder(args, tgt_dict, embed_tokens)
 
     def forward(
         self, *args: Any, src_positions: Tensor | None = None, tgt_positions: Tensor | None = None, **options: Any
@@ -103,16 +89,10 @@ class TransformerRopeModel(TransformerModel):
         return output
 
 
-def _set_defaults(args: Namespace) -> None:
-    """Set what the options of our own stand for; before fairseq's arch sets its own."""
-    set_position_defaults(args)
-    set_ffn_default(args)
-
-
 @register_model_architecture("transformer_rope", "transformer_rope")
 def transformer_rope(args: Namespace) -> None:
     """Set fairseq's base sizes (Vaswani et al. base) and the rotation's defaults (RoFormer's)."""
-    _set_defaults(args)
+    set_stack_defaults(args)
     transformer_legacy.base_architecture(args)
 
 
@@ -133,40 +113,40 @@ def transformer_rope_tiny(args: Namespace) -> None:
 @register_model_architecture("transformer_rope", "transformer_rope_iwslt_de_en")
 def transformer_rope_iwslt_de_en(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_iwslt_de_en`."""
-    _set_defaults(args)
+    set_stack_defaults(args)
     transformer_legacy.transformer_iwslt_de_en(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_wmt_en_de")
 def transformer_rope_wmt_en_de(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_wmt_en_de`: the paper's model."""
-    _set_defaults(args)
+    set_stack_defaults(args)
     transformer_legacy.transformer_wmt_en_de(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_vaswani_wmt_en_de_big")
 def transformer_rope_vaswani_wmt_en_de_big(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_vaswani_wmt_en_de_big`."""
-    _set_defaults(args)
+    set_stack_defaults(args)
     transformer_legacy.transformer_vaswani_wmt_en_de_big(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_vaswani_wmt_en_fr_big")
 def transformer_rope_vaswani_wmt_en_fr_big(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_vaswani_wmt_en_fr_big`."""
-    _set_defaults(args)
+    set_stack_defaults(args)
     transformer_legacy.transformer_vaswani_wmt_en_fr_big(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_wmt_en_de_big")
 def transformer_rope_wmt_en_de_big(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_wmt_en_de_big`."""
-    _set_defaults(args)
+    set_stack_defaults(args)
     transformer_legacy.transformer_wmt_en_de_big(args)
 
 
 @register_model_architecture("transformer_rope", "transformer_rope_wmt_en_de_big_t2t")
 def transformer_rope_wmt_en_de_big_t2t(args: Namespace) -> None:
     """Set the sizes of fairseq's `transformer_wmt_en_de_big_t2t`: pre-norm."""
-    _set_defaults(args)
+    set_stack_defaults(args)
     transformer_legacy.transformer_wmt_en_de_big_t2t(args)

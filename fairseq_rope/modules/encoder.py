@@ -11,6 +11,7 @@ from fairseq_rope.modules.beam import sentence_rows
 from fairseq_rope.modules.explicit_positions import PositionedStack
 from fairseq_rope.modules.layers import EncoderLayer, drop_absolute_positions, wrap
 from fairseq_rope.modules.positions.base import PositionMethod
+from fairseq_rope.modules.selected_tokens import select
 
 EncoderOut = dict[str, list[Any]]
 # of the encoder's output -> which axis counts sentences
@@ -59,6 +60,7 @@ class Encoder(PositionedStack, TransformerEncoderBase):
         src_lengths: Tensor | None = None,
         return_all_hiddens: bool = False,
         token_embeddings: Tensor | None = None,
+        selected: Tensor | None = None,
     ) -> dict[str, Any]:
         """Encode sentences; fairseq's (0.12.2 and main) looks at the tokens, for which the host waits for a GPU.
 
@@ -67,8 +69,10 @@ class Encoder(PositionedStack, TransformerEncoderBase):
             src_lengths: not needed.
             return_all_hiddens: return the input of the first layer and the output of each, too.
             token_embeddings: (N, S, E) in the place of those of the tokens.
+            selected: (N, S), true at the tokens whose output is asked for; None: at all.
 
-        Returns: fairseq's dictionary: `encoder_out` [(S, N, E)], `encoder_padding_mask` [(N, S)], ...
+        Returns: fairseq's dictionary: `encoder_out` [(S, N, E)], `encoder_padding_mask` [(N, S)], ...; with `selected`
+            `encoder_out` and the last state are those tokens', sentence by sentence, (tokens, E).
         """
         padding = src_tokens.eq(self.padding_idx)
         positions = self.positions_of(src_tokens)
@@ -78,11 +82,15 @@ class Encoder(PositionedStack, TransformerEncoderBase):
         # a mask that hides nothing costs a slower kernel; on the CPU it costs nothing to know
         mask = padding if padding.device.type != "cpu" or padding.any() else None
         states, results = [x], []
-        for layer in self.layers:
-            output = layer(x, encoder_padding_mask=mask, positions=positions)
+        layers = list(self.layers)  # LayerDrop leaves out others each time
+        for number, layer in enumerate(layers, start=1):
+            asked = {"selected": selected} if number == len(layers) else {}
+            output = layer(x, encoder_padding_mask=mask, positions=positions, **asked)
             x, result = output if isinstance(output, tuple) else (output, None)
             states.append(x)
             results.append(result)
+        if selected is not None and not layers:
+            x = select(x, selected)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
         return {

@@ -17,11 +17,12 @@ from fairseq_rope.modules.cross_attention import CrossAttention
 from fairseq_rope.modules.explicit_positions import PositionedLayer
 from fairseq_rope.modules.feed_forward import GatedFeedForward
 from fairseq_rope.modules.positions.base import PositionMethod
+from fairseq_rope.modules.selected_tokens import SelectedTokens
 
 logger = logging.getLogger(__name__)
 
 
-class EncoderLayer(PositionedLayer, NoFastPath, GatedFeedForward, TransformerEncoderLayerBase):
+class EncoderLayer(PositionedLayer, SelectedTokens, NoFastPath, GatedFeedForward, TransformerEncoderLayerBase):
     """fairseq's encoder layer with our self-attention."""
 
     def __init__(self, cfg: Any, *, position_method: PositionMethod, return_fc: bool = False):

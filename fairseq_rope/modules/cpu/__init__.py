@@ -1,5 +1,6 @@
 """Faster ways on a CPU to compute what fairseq's layers compute; `accelerate` puts them into a model."""
 
+from fairseq.models.roberta import RobertaLMHead
 from fairseq.models.transformer import TransformerDecoderBase, TransformerEncoderBase
 from fairseq.modules import FairseqDropout, MultiheadAttention
 from fairseq.modules.quantization.scalar import utils as scalar_quantization
@@ -19,11 +20,12 @@ _PARTS: dict[type, str] = {
     TransformerEncoderLayerBase: "TransformerEncoderLayerBase",
     TransformerDecoderLayerBase: "TransformerDecoderLayerBase",
     MultiheadAttention: "MultiheadAttention",
+    RobertaLMHead: "RobertaLMHead",
 }
 
 
 def accelerate(model: nn.Module) -> None:
-    """Swap the Linear and Dropout layers of the model's stacks, layers and attentions for ours, in place.
+    """Swap Linear and Dropout layers for ours, in place: of stacks, layers, attentions and the head of masked tokens.
 
     Parameters, their names and hooks stay. Other parts, such as an adaptive softmax, keep their layers.
     """

@@ -1,0 +1,47 @@
+"""The last layer of an encoder computes its feed-forward part for the tokens that are asked for, and no others.
+
+Masked language models ask for 15% of the tokens. Attention needs all of them, as keys and values; what follows it in a
+layer is each token's own, so that the numbers are the same.
+"""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+
+def select(x: Tensor, selected: Tensor) -> Tensor:
+    """Return the rows of `x` (T, B, E) where `selected` (B, T) is true, sentence by sentence, (N, E)."""
+    return x.transpose(0, 1)[selected]
+
+
+class SelectedTokens(nn.Module):
+    """To be named before fairseq's encoder layer among a class's bases: `forward` takes `selected` too.
+
+    fairseq's (0.12.2 and main) adds what attention found by its hook `residual_connection`, pre-norm and post-norm
+    alike, and knows nothing of the shape of what it goes on with.
+    """
+
+    selected: Tensor | None = None
+
+    def forward(self, *args: Any, selected: Tensor | None = None, **options: Any) -> Any:
+        """Call fairseq's `forward`.
+
+        Args:
+            args: fairseq's arguments.
+            selected: (B, T), true where a token's output is asked for; None: everywhere.
+            options: fairseq's keyword arguments.
+
+        Returns: fairseq's output (T, B, E), or that of the selected tokens, (N, E).
+        """
+        self.selected = selected  # set anew in each call, so that it is there when activation checkpointing repeats it
+        try:
+            return super().forward(*args, **options)
+        finally:
+            self.selected = None
+
+    def residual_connection(self, x: Tensor, residual: Tensor) -> Tensor:
+        """Return the sum; the first time in a `forward` of the selected tokens alone."""
+        if self.selected is not None:
+            x, residual = select(x, self.selected), select(residual, self.selected)
+            self.selected = None
+        return super().residual_connection(x, residual)  # type: ignore[misc]  # of the layer

@@ -1,0 +1,193 @@
+"""The encoder: against Hugging Face's RoFormer and fairseq's RoBERTa, padding, selected tokens, segments, options."""
+
+import importlib
+import sys
+from types import SimpleNamespace
+
+import pytest
+import torch
+from torch import Tensor
+
+from fairseq_rope.compat.fast_path import switch_off_fast_path
+from fairseq_rope.modules.sentence_encoder import segment_ids
+from tests.support.encoders import LENGTHS, PAD, SMALL, WORDS, draw, encoder, padded, sentences, some
+from tests.support.near import GRADIENTS, LOGITS, near
+
+METHODS = ("rope", "none", "sinusoidal", "learned", "t5", "shaw")
+VARIANTS = {
+    **{method: dict(position_method=method) for method in METHODS},
+    "half layout, half of a head": dict(rope_layout="half", rope_fraction=0.5),
+    "scaled": dict(rope_scaling="yarn", rope_scaling_factor="3", rope_original_length="20"),
+    "pre-norm": dict(encoder_normalize_before=True),
+    "gated, segments": dict(ffn="geglu", segments=2),
+    "activation checkpointing": dict(checkpoint_activations=True),
+    "untied": dict(untie_weights_roberta=True),
+}
+each_variant = pytest.mark.parametrize("options", VARIANTS.values(), ids=VARIANTS.keys())
+
+
+@pytest.fixture
+def hugging_face(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """Hugging Face's RoFormer, without torchaudio, whose binary does not load beside every torch."""
+    monkeypatch.setitem(sys.modules, "torchaudio", None)
+    pytest.importorskip("transformers", reason="the oracle, Hugging Face transformers, is not installed")
+    return importlib.import_module("transformers.models.roformer.modeling_roformer")
+
+
+def oracle(roformer: SimpleNamespace, *, segments: int, eps: float) -> torch.nn.Module:
+    """Hugging Face's model of the sizes SMALL, with random weights."""
+    config = roformer.RoFormerConfig(
+        **dict(vocab_size=WORDS + 1, hidden_size=SMALL["encoder_embed_dim"], pad_token_id=PAD, rotary_value=False),
+        **dict(num_hidden_layers=SMALL["encoder_layers"], num_attention_heads=SMALL["encoder_attention_heads"]),
+        **dict(intermediate_size=SMALL["encoder_ffn_embed_dim"], max_position_embeddings=64, hidden_act="gelu"),
+        **dict(type_vocab_size=segments, layer_norm_eps=eps),
+    )
+    torch.manual_seed(3)
+    model = roformer.RoFormerForMaskedLM(config).eval()
+    positions = {name: table.clone() for name, table in model.named_parameters() if "embed_positions" in name}
+    draw(model)
+    model.load_state_dict(positions, strict=False)
+    return model
+
+
+def names_of_hugging_face(name: str) -> str:
+    """The name that a parameter of ours has there."""
+    for ours, theirs in (
+        ("encoder.sentence_encoder.layers.", "roformer.encoder.layer."),
+        ("encoder.sentence_encoder.embed_tokens.", "roformer.embeddings.word_embeddings."),
+        ("encoder.sentence_encoder.segment_embeddings.", "roformer.embeddings.token_type_embeddings."),
+        ("encoder.sentence_encoder.layernorm_embedding.", "roformer.embeddings.LayerNorm."),
+        ("encoder.lm_head.dense.", "cls.predictions.transform.dense."),
+        ("encoder.lm_head.layer_norm.", "cls.predictions.transform.LayerNorm."),
+        ("encoder.lm_head.weight", "cls.predictions.decoder.weight"),
+        ("encoder.lm_head.bias", "cls.predictions.bias"),
+        ("self_attn.q_proj", "attention.self.query"),
+        ("self_attn.k_proj", "attention.self.key"),
+        ("self_attn.v_proj", "attention.self.value"),
+        ("self_attn.out_proj", "attention.output.dense"),
+        ("self_attn_layer_norm", "attention.output.LayerNorm"),
+        ("fc1", "intermediate.dense"),
+        ("fc2", "output.dense"),
+        ("final_layer_norm", "output.LayerNorm"),
+    ):
+        name = name.replace(ours, theirs)
+    return name
+
+
+@pytest.mark.parametrize(("segments", "eps"), [(2, 1e-12), (1, 1e-3)], ids=["BERT's", "one segment, another eps"])
+@torch.no_grad()
+def test_logits_equal_hugging_face_roformer(hugging_face: SimpleNamespace, segments: int, eps: float):
+    theirs = oracle(hugging_face, segments=segments, eps=eps)
+    model = encoder(segments=segments, layer_norm_eps=eps)
+    weights = theirs.state_dict()
+    for name, parameter in model.named_parameters():
+        parameter.copy_(weights[names_of_hugging_face(name)])
+    tokens = padded()
+    kinds = segment_ids(tokens, separator=2, count=segments)
+    expected = theirs(tokens, attention_mask=tokens.ne(PAD).long(), token_type_ids=kinds).logits
+    kept = tokens.ne(PAD)
+    near(model(tokens)[0][kept], expected[kept], LOGITS["same weights"] * expected.abs().max().item())
+
+
+@pytest.mark.parametrize("prenorm", [False, True])
+@torch.no_grad()
+def test_the_twin_of_bert_is_roberta_with_the_same_weights(prenorm: bool):
+    ours = encoder(position_method="learned", encoder_normalize_before=prenorm)
+    stock = encoder("roberta", encoder_normalize_before=prenorm)
+    switch_off_fast_path(stock)
+    ours.load_state_dict(stock.state_dict(), strict=True)
+    tokens = padded()
+    kept = tokens.ne(PAD)
+    near(ours(tokens)[0][kept], stock(tokens)[0][kept], LOGITS["reference"])
+
+
+@each_variant
+@torch.no_grad()
+def test_padding_on_either_side_changes_nothing_whatever_it_holds(options: dict):
+    model = encoder(**options)
+    table = model.encoder.sentence_encoder.embed_tokens.weight
+    words = torch.arange(WORDS + 1) != PAD  # a head that is tied has the padding's row, too
+    for content in (0.0, 1e3):
+        table[PAD] = content
+        alone = torch.cat([model(tokens[None])[0][0] for tokens in sentences(*LENGTHS)])
+        for left in (False, True):
+            tokens = padded(left)
+            near(model(tokens)[0][tokens.ne(PAD)][:, words], alone[:, words], LOGITS["reference"])
+
+
+@each_variant
+def test_masked_tokens_have_the_logits_and_gradients_that_all_tokens_have(options: dict):
+    model = encoder(**options, dropout=0.0, attention_dropout=0.0).train()
+    tokens = padded()
+    masked = some(tokens)
+
+    def gradients(logits: Tensor) -> dict[str, Tensor]:
+        model.zero_grad()
+        logits.square().mean().backward()
+        return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
+
+    whole, asked = model(tokens)[0][masked], model(tokens, masked_tokens=masked)[0]
+    near(asked, whole, LOGITS["reference"])
+    expected, found = gradients(whole), gradients(asked)
+    for name in expected:
+        near(found[name], expected[name], GRADIENTS["attention"] * max(1.0, expected[name].abs().max().item()))
+
+
+def test_the_last_layer_does_no_work_for_tokens_that_nobody_asks_for():
+    model = encoder()
+    tokens = padded()
+    rows = []
+    layers = model.encoder.sentence_encoder.layers
+    for layer in layers:
+        layer.fc1.register_forward_hook(lambda module, inputs, output: rows.append(output.numel() // output.size(-1)))
+    model(tokens, masked_tokens=some(tokens))
+    assert rows == [tokens.numel(), tokens.numel(), int(some(tokens).sum())]
+
+
+def test_layers_that_are_all_left_out_select_tokens_too():
+    model = encoder(encoder_layerdrop=1.0).train()
+    tokens = padded()
+    logits, _ = model(tokens, masked_tokens=some(tokens))
+    assert logits.shape == (some(tokens).sum(), WORDS + 1)
+
+
+@torch.no_grad()
+def test_rotary_features_do_not_depend_on_where_a_sentence_begins():
+    model = encoder()
+    tokens = padded()
+    far = torch.arange(tokens.size(1)).expand_as(tokens) + 1000
+    near(model(tokens, src_positions=far)[0], model(tokens)[0], LOGITS["reference"])
+    apart = far * 2
+    assert (model(tokens, src_positions=apart)[0] - model(tokens)[0]).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_angles_stay_exact_when_the_model_is_cast(dtype: torch.dtype):
+    model = encoder()
+    method = model.encoder.sentence_encoder.position_method
+    exact = method.table(600, torch.device("cpu")).clone()
+    model.to(dtype)
+    model(padded())
+    assert torch.equal(method.table(600, torch.device("cpu")), exact) and exact.dtype == torch.complex64
+    assert not [name for name, buffer in model.named_buffers() if "version" not in name]
+
+
+def test_segments_end_with_their_separators():
+    tokens = torch.tensor([[0, 7, 2, 8, 9, 2, 1], [0, 2, 2, 8, 2, 9, 2]])
+    assert segment_ids(tokens, separator=2, count=2).tolist() == [[0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1, 1]]
+    assert segment_ids(tokens, separator=2, count=3).tolist()[1] == [0, 0, 1, 2, 2, 2, 2]
+    assert not segment_ids(tokens, separator=2, count=1).any()
+
+
+@torch.no_grad()
+def test_segments_tell_the_sentences_of_a_pair_apart():
+    model = encoder(segments=2)
+    tokens = padded()
+    before = model(tokens)[0]
+    second = model.encoder.sentence_encoder.segment_embeddings.weight[1]
+    second.normal_()
+    assert (model(tokens)[0] - before).abs().max() > 0.1
+    single = tokens[:1, : LENGTHS[0] // 2 + 1]  # up to its first separator
+    alone = model(single)[0]
+    second.normal_()
+    assert torch.equal(model(single)[0], alone)
