@@ -22,7 +22,9 @@ from fairseq_rope_data.glue_files import Example, find_source, read_subset
 from fairseq_rope_data.glue_tasks import TASKS, Task
 
 
-def read_task(folder: Path, name: str, *, sample: bool = False, dev_last: int | None = None) -> dict[str, list[Example]]:
+def read_task(
+    folder: Path, name: str, *, sample: bool = False, dev_last: int | None = None
+) -> dict[str, list[Example]]:
     """Read all subsets of a task; a test set that is not there is left out.
 
     Raises:

@@ -57,7 +57,9 @@ def _of_predictions(baseline: Model, model: Model) -> Iterator[ModelBootstrap]:
             if own[name] == its[name]:
                 found.setdefault((name, *own[name]), []).append(seed)
     for (name, metrics, classes), seeds in sorted(found.items(), reverse=True):
-        files = {each.name: [each.runs[seed] / f"predictions-{name}.tsv" for seed in seeds] for each in (baseline, model)}
+        files = {
+            each.name: [each.runs[seed] / f"predictions-{name}.tsv" for seed in seeds] for each in (baseline, model)
+        }
         systems = {key: [read_predictions(path, classes) for path in paths] for key, paths in files.items()}
         yield ModelBootstrap(name, baseline.name, model.name, seeds, bootstrap_predictions(systems, metrics))
 

@@ -33,7 +33,9 @@ class Classifier:
         self.ranks = isinstance(self.task, SentenceRankingTask)
         if not self.ranks and not isinstance(self.task, SentencePredictionTask):
             name = type(self.task).__name__
-            raise UserError(f"--path {path} must be a model of sentence_prediction or sentence_ranking, but is of {name}")
+            raise UserError(
+                f"--path {path} must be a model of sentence_prediction or sentence_ranking, but is of {name}"
+            )
         self.cfg = self.task.args if self.ranks else self.task.cfg
         self.head = self._head_name()
         self.gpu = torch.cuda.is_available() and not cpu

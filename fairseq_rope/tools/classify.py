@@ -84,7 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = cli.parser(__doc__, "classify")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--path", type=Path, metavar="FILE", help="checkpoint of a fine-tuned model")
-    what.add_argument("--baseline", choices=BASELINES, help="; ".join(f"{key}: {is_}" for key, is_ in BASELINES.items()))
+    what.add_argument(
+        "--baseline", choices=BASELINES, help="; ".join(f"{key}: {is_}" for key, is_ in BASELINES.items())
+    )
     what.add_argument("--pretrained", type=Path, metavar="FILE", help="checkpoint of masked_lm, to be fine-tuned")
     add = parser.add_argument
     add("--data", type=Path, metavar="DATA", help="folder with input0, label and others, of fairseq-preprocess")

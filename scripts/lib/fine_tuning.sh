@@ -12,34 +12,17 @@
 #   check_task   what is given is right; sets TASK_OPTIONS, of fairseq-train, EXAMPLES, SETS, LABELED and GIVEN_FILES
 #   task_record  its own settings
 #   classify     classify OPTION...: predictions and scores
+#   prepare_task $WORK/data-bin and manifest.json
+#   PREPARE      options of its preparation
 
 ALL_STAGES=(prepare train evaluate)
 STAGES=("${ALL_STAGES[@]}")
-FROM=()
-declare -A PRETRAINED=() WORDS=() # model -> folder it is from; checkpoint -> options that make its model
-declare -A FACTS=()               # checkpoint -> size and SHA-256
+declare -A FACTS=() # checkpoint -> size and SHA-256
 GIVEN_FACTS=""
 BASELINES=(majority bag_of_words)
 
-# own_models: what --from has are models by their names.
-own_models() {
-  local folder file name names=()
-  for folder in "${FROM[@]}"; do
-    for file in "$folder/model.pt" "$folder"/*/averaged.pt; do
-      [[ -s $file ]] || continue
-      name=${file%/*} name=${name##*/} name=${name%-seed*}
-      name=$(tr -c 'a-z0-9_\n' _ <<<"${name,,}")
-      [[ " ${BASELINES[*]} raw text download lock " != *" $name "* ]] || die "--from $folder: a model must not have the name $name"
-      [[ ${PRETRAINED[$name]:-$folder} == "$folder" ]] || die "--from ${PRETRAINED[$name]} and $folder both have a model $name: rename one"
-      [[ -n ${PRETRAINED[$name]:-} ]] || names+=("$name")
-      PRETRAINED[$name]=$folder
-      declare -ga "MODEL_${name^^}=()"
-    done
-    [[ -n $name ]] || die "--from must name folders with MODEL/averaged.pt or model.pt, but $folder has neither"
-  done
-  ((${#FROM[@]})) || die "--from must name a folder with pre-trained models"
-  [[ $MODELS != all ]] || MODELS=${names[*]}
-}
+# shellcheck source=scripts/lib/pretrained.sh
+source "$ROOT/scripts/lib/pretrained.sh"
 
 # run_fine_tuning PREPARATION: all stages that are named; the first is data-prep/PREPARATION.sh, called with PREPARE.
 run_fine_tuning() {
@@ -52,6 +35,7 @@ run_fine_tuning() {
   lock_work
   read_facts
   compare_fine_tuned
+  export WORK
   ! has_stage prepare || RECIPE_PROCESS=$$ bash "$ROOT/data-prep/$1.sh" "${PREPARE[@]}" prepare
   share_work
   ! has_stage train || each_model_runs train
@@ -62,6 +46,20 @@ run_fine_tuning() {
   python -m fairseq_rope.tools.results "$WORK" --models $MODELS "${BASELINES[@]}"
   # shellcheck disable=SC2086
   write_page $MODELS "${BASELINES[@]}"
+}
+
+# prepare_fine_tuning: the stage prepare alone, which a recipe calls as a program too. prepare_task is the recipe's own.
+prepare_fine_tuning() {
+  check_fine_tuning
+  part_of_a_run || setup_env "" data
+  read_vocabulary
+  check_task
+  ((CHECK == 0)) || exit 0
+  part_of_a_run || lock_work
+  read_facts
+  [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
+  refuse_changed
+  prepare_task
 }
 
 check_fine_tuning() {
@@ -78,43 +76,6 @@ check_fine_tuning() {
   for name in "${FROM[@]}"; do check_path --from "$name"; done
   check_path "the folder of this clone" "$ROOT"
   mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
-}
-
-# read_vocabulary: how text becomes pieces, as in the pre-training; all models of a work folder read the same ones.
-read_vocabulary() {
-  local settings folder first
-  for folder in "${FROM[@]}"; do
-    settings=$(python -m fairseq_rope_data.pretrained "$folder") || exit
-    eval "$settings"
-    first=${first:-$CODES:$DICTIONARY}
-    cmp --silent -- "${first%:*}" "$CODES" && cmp --silent -- "${first#*:}" "$DICTIONARY" ||
-      die "--from ${FROM[0]} and $folder have other vocabularies: fine-tune them in work folders of their own"
-  done
-}
-
-# pretrained_checkpoint MODEL SEED: that of the same seed; where there is none, the seeds that there are take turns.
-pretrained_checkpoint() {
-  local folder=${PRETRAINED[$1]} files=() file
-  if [[ ! -s $folder/model.pt ]]; then
-    file=$folder/$1-seed$2/averaged.pt
-    [[ $2 != 1 ]] || file=$folder/$1/averaged.pt
-    if [[ ! -s $file ]]; then
-      mapfile -t files < <(printf '%s\n' "$folder/$1"{,-seed*}/averaged.pt | sort --version-sort | grep -v '[*]')
-      [[ -s ${files[0]} ]] || files=("${files[@]:1}")
-      file=${files[($2 + ${#files[@]} - 1) % ${#files[@]}]}
-    fi
-  else
-    file=$folder/model.pt
-  fi
-  printf '%s' "$file"
-}
-
-# read_pretrained MODEL SEED: the options that make its model, once it fits vocabulary and length.
-read_pretrained() {
-  local file
-  file=$(pretrained_checkpoint "$1" "$2")
-  [[ -z ${WORDS[$file]:-} ]] || return 0
-  WORDS[$file]=$(python -m fairseq_rope.tools.classify --pretrained "$file" --dictionary "$DICTIONARY" --length "$LENGTH") || exit
 }
 
 # read_facts: size and SHA-256 of what is given.
