@@ -1,4 +1,4 @@
-"""Read a task of GLUE from its own files and write what a model is fine-tuned on: sentences and labels, raw, a line each.
+"""Read a task of GLUE from its own files and write its sentences and labels, raw, a line each.
 
     python -m fairseq_rope_data.glue SST-2 glue_data/SST-2 raw
 

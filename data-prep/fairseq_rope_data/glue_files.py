@@ -62,7 +62,7 @@ def read_rows(path: Path) -> list[list[str]]:
         data = b"".join(iter(lambda: file.read(_CHUNK), b""))
     if not data.strip():
         raise UserError(f"{path} is empty")
-    lines = decoded(io.BufferedReader(io.BytesIO(data)), str(path))  # type: ignore[arg-type]
+    lines = decoded(io.BufferedReader(io.BytesIO(data)), str(path))
     return [line.removesuffix("\r").split("\t") for line in lines]
 
 

@@ -1,4 +1,4 @@
-"""What a fine-tuned model predicts: of fairseq's sentence_prediction a class or a number, of sentence_ranking a choice."""
+"""What a fine-tuned model predicts: with sentence_prediction a class or a number, with sentence_ranking a choice."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -106,16 +106,15 @@ class Classifier:
     def _outputs(self, dataset: Any, max_tokens: int) -> tuple[Tensor, Tensor | None]:
         """Return what the head says of each example, (N, C), and the targets, (N), if there are any."""
         outputs: list[Tensor] = [torch.empty(0)] * len(dataset)
-        targets: list[Tensor] = []
+        targets: dict[int, Tensor] = {}
         for batch in _batches(_sizes(dataset), max_tokens):
             sample = dataset.collater([dataset[index] for index in batch])
             sample = utils.move_to_cuda(sample) if self.gpu else sample
             for index, row in zip(sample["id"].tolist(), self._head(sample).float().cpu(), strict=True):
                 outputs[index] = row
             if "target" in sample:
-                found = sample["target"].view(-1).cpu()
-                targets += [*zip(sample["id"].tolist(), found, strict=True)]
-        ordered = torch.stack([target for _, target in sorted(targets, key=lambda pair: pair[0])]) if targets else None
+                targets |= zip(sample["id"].tolist(), sample["target"].view(-1).cpu(), strict=True)
+        ordered = torch.stack([targets[index] for index in range(len(dataset))]) if targets else None
         return torch.stack(outputs), ordered
 
     def _head(self, sample: dict[str, Any]) -> Tensor:

@@ -29,7 +29,7 @@ def fine_tuning_words(path: Path, dictionary: Path, *, length: int) -> list[str]
     """
     state = load_upgraded(path)
     options = (state.get("cfg") or {}).get("model")
-    arch = getattr(options, "arch", None) or getattr(options, "_name", None)
+    arch = str(getattr(options, "arch", None) or getattr(options, "_name", None))
     model = ARCH_MODEL_REGISTRY.get(arch)
     if model is None or not issubclass(model, RobertaModel) or not isinstance(options, Namespace):
         raise UserError(f"--pretrained {path} must be a model of masked_lm such as roformer, but its arch is {arch}")

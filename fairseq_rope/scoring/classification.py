@@ -140,7 +140,7 @@ def _resampled_spearman(labels: Array, predictions: Array, counts: Array) -> Arr
     for row in counts.astype(int):
         # ranks are of the examples that were drawn, so there is no sum to take them from
         ranks = [rankdata(np.repeat(column, row)) for column in (labels, predictions)]
-        found.append(_resampled_pearson(*ranks, np.ones((1, len(labels))))[0])
+        found.append(_resampled_pearson(ranks[0], ranks[1], np.ones((1, len(labels))))[0])
     return np.array(found)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairseq_rope.scoring.bootstrap import Bootstrap, compare
-from fairseq_rope.scoring.classification import METRICS, check_metrics, default_metrics, metric_signature
+from fairseq_rope.scoring.classification import METRICS, Array, check_metrics, default_metrics, metric_signature
 from fairseq_rope.scoring.metrics import Score
 from fairseq_rope.scoring.predictions import Predictions
 from fairseq_rope.scoring.resampling import SAMPLES, Resampled, ResampledScores, draws, interval, resampling_seed
@@ -83,7 +83,7 @@ def _resampled(name: str, every: Sequence[Predictions]) -> ResampledScores:
     arrays = [each.arrays() for each in every]
     blocks = [[metric.resampled(*pair, counts) for pair in arrays] for counts in draws(size, SAMPLES, seed)]
     # (blocks, T, S) -> (T, samples)
-    samples = np.concatenate(blocks, axis=1) * 100
+    samples: Array = np.concatenate(blocks, axis=1) * 100
     texts = [Resampled(100 * metric.score(*pair), own) for pair, own in zip(arrays, samples, strict=True)]
     signature = metric_signature(name, size, every[0].classes)
     return ResampledScores(name, texts, f"{signature}|seed:{str(seed).lower()}|bs:{SAMPLES}")

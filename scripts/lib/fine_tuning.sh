@@ -190,6 +190,11 @@ evaluate_model() {
 
 score_set() { # TRAINING SET DIR
   local submission=()
+  if [[ -s $1/score-$2.json && $1 != "$3" ]]; then # it was, to choose it
+    cp -- "$1/predictions-$2.tsv" "$3/"
+    cat -- "$1/score-$2.json"
+    return
+  fi
   [[ " ${LABELED[*]} " == *" $2 "* ]] || submission=(--submission "$3/submission")
   classify --path "$1/checkpoint_best.pt" --data "$WORK/data-bin" --subset "$2" --output "$3/predictions-$2.tsv" \
     "${submission[@]}" --json

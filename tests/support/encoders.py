@@ -6,28 +6,8 @@ from pathlib import Path
 from tests.support import ROOT
 from tests.support.trained import _learn_bpe, call
 
-WORDS = [
-    "the",
-    "a",
-    "film",
-    "story",
-    "actor",
-    "plot",
-    "is",
-    "was",
-    "very",
-    "quite",
-    "good",
-    "great",
-    "fine",
-    "bad",
-    "dull",
-    "awful",
-    "and",
-    "but",
-    ",",
-    ".",
-]
+_TEXT = "the a film story actor plot is was very quite good great fine bad dull awful and but , ."
+WORDS = _TEXT.split()
 SMALL = "--encoder-layers 2 --encoder-embed-dim 16 --encoder-ffn-embed-dim 32 --encoder-attention-heads 2"
 TRAINING = f"""
     --task masked_lm --criterion masked_lm --arch roformer_tiny {SMALL} --tokens-per-sample 32
