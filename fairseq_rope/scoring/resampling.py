@@ -92,6 +92,8 @@ def p_value(difference: float, samples: Array) -> float:
         samples: that difference on resampled ones.
     """
     sizes = np.abs(samples)
+    if not sizes.any():  # the same text twice, of which sacreBLEU would say that it differs
+        return 1.0
     larger = int(np.sum(sizes - sizes.mean() > abs(difference)))
     return (larger + 1) / (len(samples) + 1)
 
