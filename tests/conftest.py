@@ -8,6 +8,7 @@ import pytest
 from fairseq_rope.export.ctranslate2 import export_checkpoint
 from tests.support import ROOT
 from tests.support.environment import real_corpora
+from tests.support.pretrained import Pretrained, pretrained_model
 from tests.support.trained import Trained, trained_model
 
 # What puts tests on a level other than `unit`: a path, a fixture, or that their file starts programs.
@@ -15,7 +16,7 @@ SYSTEM = (
     *("benchmarks", "integration", "recipes", "test_faults.py"),
     *("models/test_learns.py", "models/test_methods_learn.py", "models/test_same_training.py"),
 )
-SYSTEM_FIXTURES = {"trained", "exported", "trained_on_windows", "stubs"}
+SYSTEM_FIXTURES = {"trained", "pretrained", "exported", "trained_on_windows", "stubs"}
 PROCESS_MODULE = "subprocess"
 
 
@@ -50,6 +51,12 @@ def data_dir() -> Path:
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A small model, trained once in a session through the real command lines."""
     return trained_model(tmp_path_factory.mktemp("trained"))
+
+
+@pytest.fixture(scope="session")
+def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
+    """A small encoder, pre-trained once in a session."""
+    return pretrained_model(tmp_path_factory.mktemp("pretrained"))
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,14 @@
-"""The tables of README.md and docs/models.md say what the code does."""
+"""The tables of README.md, docs/models.md and docs/encoder.md say what the code does."""
 
 import re
 from argparse import ArgumentParser, Namespace
 
+import pytest
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
+from fairseq.models.roberta import RobertaModel
 from fairseq.models.transformer import TransformerModel
 
-from fairseq_rope import TransformerRopeModel
+from fairseq_rope import RoformerModel, TransformerRopeModel
 from fairseq_rope.models._positions import POSITION_METHODS
 from tests.support import ROOT
 
@@ -36,15 +38,32 @@ def test_every_arch_is_in_the_table_with_its_sizes():
         assert cells == [layers, *map(str, sizes), norm], arch
 
 
-def test_every_option_of_ours_is_in_the_table_with_its_default():
+@pytest.mark.parametrize(
+    ("model", "stock", "arch", "page"),
+    [
+        (TransformerRopeModel, TransformerModel, "transformer_rope", "README.md"),
+        (RoformerModel, RobertaModel, "roformer", "docs/encoder.md"),
+    ],
+)
+def test_every_option_of_ours_is_in_the_table_with_its_default(model, stock, arch: str, page: str):
     names = []
-    for model in (TransformerRopeModel, TransformerModel):
+    for each in (model, stock):
         parser = ArgumentParser()
-        model.add_args(parser)
+        each.add_args(parser)
         names.append({name for action in parser._actions for name in action.option_strings})
-    table = {row[0]: row[1] for row in rows("Options")}
-    args = defaults("transformer_rope")
+    table = {row[0]: row[1] for row in rows("Options", page)}
+    args = defaults(arch)
     assert table == {name: str(getattr(args, name.strip("-").replace("-", "_"))) for name in names[0] - names[1]}
+
+
+def test_every_arch_of_the_encoder_is_in_its_table_with_its_sizes():
+    ours = {name for name, model in ARCH_MODEL_REGISTRY.items() if model is RoformerModel}
+    table = {row[0]: row[1:5] for row in rows("Architectures", "docs/encoder.md")}
+    assert set(table) == ours
+    for arch, cells in table.items():
+        args = defaults(arch)
+        sizes = (args.encoder_layers, args.encoder_embed_dim, args.encoder_ffn_embed_dim, args.encoder_attention_heads)
+        assert cells == [*map(str, sizes)], arch
 
 
 def test_every_position_method_is_in_the_table():
