@@ -180,7 +180,7 @@ def test_before_the_first_score_there_are_curves(tmp_path: Path):
     for path in work.glob("*/score-*"):
         path.unlink()
     reader = Reader(render(page_contents([work])))
-    assert "Nothing is translated and scored yet." in reader.text("p")
+    assert "Nothing is scored yet." in reader.text("p")
     assert any(tag == "svg" for tag, _ in reader.elements)
 
 

@@ -76,7 +76,7 @@ def test_a_model_alone_has_its_score():
 def test_before_there_are_scores_there_is_no_verdict():
     nothing = results({"rope": [], "stock": []})
     assert headline_score(nothing) is None
-    assert verdicts(nothing) == ["Nothing is translated and scored yet."]
+    assert verdicts(nothing) == ["Nothing is scored yet."]
     assert question(nothing) == "How does stock compare with rope?"
 
 

@@ -14,9 +14,9 @@ from tests.support.stubs import Stubs
 TREE = subprocess.run(["git", "ls-files", "*.sh"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
 LIBRARY = [name for name in TREE if name.startswith("scripts/lib/")]
 PROGRAMS = [name for name in TREE if name not in LIBRARY]
-# of a corpus; convert_to_rope.sh begins with a checkpoint, and test_convert.py has its options
-OTHERS = ("test.sh", "benchmark_gpu.sh", "benchmarks/peer/environment.sh", "convert_to_rope.sh")
-RECIPES = [name for name in PROGRAMS if name.removeprefix("scripts/") not in OTHERS]
+# of a corpus; others begin with a checkpoint, and test_convert.py and test_glue.py have their options
+OTHERS = ("test.sh", "benchmark_gpu.sh", "environment.sh", "convert_to_rope.sh", "run_glue.sh", "prepare_glue.sh")
+RECIPES = [name for name in PROGRAMS if name.rpartition("/")[2] not in OTHERS]
 OPTIONS = ("--conf", "--models", "--seeds", "--check", "--help", "STAGE")
 
 
