@@ -74,11 +74,10 @@ def test_every_tool_and_recipe_is_in_the_tables():
     tools = {
         path.stem for path in ROOT.glob("fairseq_rope/tools/*.py") if 'if __name__ == "__main__"' in path.read_text()
     }
-    encoder = [row[0] for row in rows("Tools and recipes", "docs/encoder.md")]
-    assert {row[0] for row in rows("Tools")} | {name for name in encoder if "/" not in name} == tools
+    pages = ("README.md", "docs/encoder.md")
+    assert {row[0] for page in pages for row in rows("Tools", page)} == tools
     recipes = {path.name for path in ROOT.glob("scripts/*.sh")} - {"test.sh", "benchmark_gpu.sh"}
-    shown = [*(row[0] for row in rows("Recipes")), *(name for name in encoder if "/" in name)]
-    assert {re.search(r"/(\S+\.sh)", each)[1] for each in shown} == recipes
+    assert {re.search(r"/(\S+\.sh)", row[0])[1] for page in pages for row in rows("Recipes", page)} == recipes
     preparations = {f"data-prep/{path.name}" for path in ROOT.glob("data-prep/*.sh")}
     page = (ROOT / "docs" / "data-preparation.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^\| `(data-prep/\S+)` \|", page, re.MULTILINE)) == preparations

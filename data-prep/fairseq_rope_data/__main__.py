@@ -12,15 +12,14 @@ from pathlib import Path
 
 from fairseq_rope_data.errors import UserError, run
 
-_TOOLS = "average classify compare convert decay plot repair report results score translate"
-_TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe clean_corpus windows"
-_RECORDS = "check_corpus manifest check_manifest sgm grammar"
-_ENCODER = "glue wordpiece"
+_TOOLS = "average classify compare convert decay masked plot repair report results score translate"
+_TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe wordpiece clean_corpus windows glue"
+_RECORDS = "check_corpus check_text manifest check_manifest sgm grammar"
 # the modules that `python -m` runs, by command
 PROGRAMS = {
     **{name: f"fairseq_rope.tools.{name}" for name in _TOOLS.split()},
     "export": "fairseq_rope.export.ctranslate2",
-    **{name.replace("_", "-"): f"fairseq_rope_data.{name}" for name in f"{_TEXT} {_RECORDS} {_ENCODER}".split()},
+    **{name.replace("_", "-"): f"fairseq_rope_data.{name}" for name in f"{_TEXT} {_RECORDS}".split()},
 }
 
 

@@ -59,16 +59,18 @@ def load_models(
     return list(models)
 
 
-def load_with_task(path: str, *, data: str) -> tuple[Any, Any]:
-    """Load a model as it was trained, in evaluation mode on the CPU, and the task that it was trained in, on `data`.
+def load_with_task(path: str, *, data: str, overrides: dict[str, Any] | None = None) -> tuple[Any, Any]:
+    """Load a model and the task that it was trained in, on `data`; the model in evaluation mode on the CPU.
+
+    All is as it was trained, but for `overrides`.
 
     Raises:
         UserError: see `load_ensemble`.
     """
     with _one_line([path], data):
         # a task that scores translations would build its tokenizer and search
-        overrides = {"data": data, "eval_bleu": False}
-        (model,), _, task = checkpoint_utils.load_model_ensemble_and_task([path], arg_overrides=overrides)
+        chosen = {**(overrides or {}), "data": data, "eval_bleu": False}
+        (model,), _, task = checkpoint_utils.load_model_ensemble_and_task([path], arg_overrides=chosen)
     return model.eval(), task
 
 

@@ -24,7 +24,7 @@ def draw_curves(logs: Mapping[str, TrainLog], output: Path) -> None:
 
 def name_axes(axes: Any) -> None:
     """Name the axes of learning curves that are drawn, and their lines."""
-    axes.set(xlabel="updates", ylabel="validation loss (label-smoothed, bits a token)", yscale="log")
+    axes.set(xlabel="updates", ylabel="validation loss (as in training, bits a token)", yscale="log")
     axes.yaxis.set_major_formatter("{x:.3g}")
     axes.yaxis.set_minor_formatter("{x:.3g}")
     axes.grid(alpha=0.3, which="both")

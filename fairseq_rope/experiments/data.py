@@ -6,8 +6,8 @@ text. Means are over the seeds that have a number; sd is the sample standard dev
 baseline            the first model, with which each other one is compared
 models              NAME -> a model, in the order of the table:
     seeds           their numbers
-    statistics      NAME -> {values: SEED -> number, mean, sd, compared, decimals}; of a statistic of two numbers, such
-                    as the best loss and its epoch, the first; compared is not, difference or ratio
+    statistics      NAME -> {values: SEED -> number, mean, sd, compared, decimals, lower_is_better}; of a statistic of
+                    two numbers, such as the best loss and its epoch, the first; compared is not, difference or ratio
     buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd,
                     low, high}]: the ends of a 95% bootstrap interval of the mean, for the noise of the test set
     curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
@@ -16,7 +16,7 @@ seed_differences    the noise of training, by differences paired by seed: [{stat
                     values, mean, low, high}]: model less baseline, or their ratio, by seed, and the ends of the 95% t
                     interval of the mean
 bootstraps          the noise of the test set, by paired bootstraps: [{test_set, baseline, model, seeds, metric,
-                    signature, mean, low, high, p_value, by_seed}]: model less baseline as the mean over seeds, the ends
+                    signature, decimals, mean, low, high, p_value, by_seed}]: model less baseline over seeds, the ends
                     of its 95% interval over resampled test sets, the same for all, and p; by_seed: SEED -> for each of
                     both {system, score, mean, interval, p_value}, see `scoring.bootstrap.Result`
 reach               what a model needs to reach the best validation loss of the other one, both ways: [{model, other,
@@ -92,7 +92,8 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     # the last letter of a format is `f`, the number before it that of decimals
     decimals = int(first.specs[0].rpartition(".")[2].removesuffix("f"))
     values = {seed: each.values[0] for seed, each in row.items()}
-    return {**_over_seeds(values), "compared": first.compared, "decimals": decimals}
+    chosen = {"compared": first.compared, "decimals": decimals, "lower_is_better": first.lower_is_better}
+    return {**_over_seeds(values), **chosen}
 
 
 def _buckets(model: Model) -> dict[str, list[dict[str, Any]]]:
@@ -126,6 +127,7 @@ def _bootstraps(found: ModelBootstrap) -> Iterator[dict[str, Any]]:
             "seeds": found.seeds,
             "metric": each.metric,
             "signature": each.signature,
+            "decimals": each.decimals,
             "mean": difference.mean,
             "low": difference.low,
             "high": difference.high,

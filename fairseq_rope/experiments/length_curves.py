@@ -20,16 +20,16 @@ from fairseq_rope_data.files import read_lines
 
 @dataclass(frozen=True)
 class Point:
-    """The score of a model on windows of one size.
+    """The score of a model on windows of one size, or blocks of one length.
 
     Args:
-        sentences: of a window.
+        size: sentences of a window, or tokens of a block.
         length: the mean length of their sources, by that of the longest in training.
         mean: the score, over seeds.
         deviation: the sample standard deviation over seeds; None of one seed.
     """
 
-    sentences: int
+    size: int
     length: float
     mean: float
     deviation: float | None

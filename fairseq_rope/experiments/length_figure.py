@@ -8,7 +8,9 @@ from fairseq_rope.experiments.figure import MARKERS, PALETTE, line_style, new_fi
 from fairseq_rope.experiments.length_curves import Point
 
 
-def draw_length_curves(curves: Mapping[str, Sequence[Point]], output: Path, *, score: str) -> None:
+def draw_length_curves(
+    curves: Mapping[str, Sequence[Point]], output: Path, *, score: str, unit: str = "sentences"
+) -> None:
     """Draw a score over lengths by the longest training example, a line for each model, into the PNG `output`.
 
     Whiskers are standard deviations over seeds; what is no longer than in training is shaded.
@@ -17,17 +19,24 @@ def draw_length_curves(curves: Mapping[str, Sequence[Point]], output: Path, *, s
         curves: the title of each model -> its points; one without points is left out.
         output: the picture.
         score: its name.
+        unit: of sizes.
 
     Raises:
         UserError: matplotlib is not installed.
     """
     figure, axes = new_figure()
-    plot_length_curves(figure, axes, curves, score=score)
+    plot_length_curves(figure, axes, curves, score=score, unit=unit)
     write_figure(figure, output)
 
 
 def plot_length_curves(
-    figure: Any, axes: Any, curves: Mapping[str, Sequence[Point]], *, score: str, colors: Sequence[str] = PALETTE
+    figure: Any,
+    axes: Any,
+    curves: Mapping[str, Sequence[Point]],
+    *,
+    score: str,
+    unit: str = "sentences",
+    colors: Sequence[str] = PALETTE,
 ) -> None:
     """Draw into a figure what `draw_length_curves` writes, in these eight colors."""
     drawn = [(title, points) for title, points in curves.items() if points]
@@ -35,14 +44,14 @@ def plot_length_curves(
         style = {**line_style(i, colors), "marker": MARKERS[i % 8]}
         lengths, means = [point.length for point in points], [point.mean for point in points]
         axes.errorbar(lengths, means, yerr=[point.deviation or 0 for point in points], label=title, capsize=3, **style)
-    sizes = {point.length: point.sentences for _, points in drawn for point in points}
+    sizes = {point.length: point.size for _, points in drawn for point in points}
     axes.set_xscale("log", base=2)
     low = min(sizes, default=0.5) / 1.2
     axes.axvspan(low, 1, color="0.5", alpha=0.2, linewidth=0, zorder=0)
     axes.set(
-        xlim=(low, max(1.2, *sizes, 0) * 1.2), xlabel="mean length by the longest in training (sentences)", ylabel=score
+        xlim=(low, max(1.2, *sizes, 0) * 1.2), xlabel=f"mean length by the longest in training ({unit})", ylabel=score
     )
-    axes.set_xticks(list(sizes), [f"{length:.2g}\n({sentences})" for length, sentences in sizes.items()])
+    axes.set_xticks(list(sizes), [f"{length:.2g}\n({size})" for length, size in sizes.items()])
     axes.minorticks_off()
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper")

@@ -87,7 +87,10 @@ def _reach(model: Model, other: Model) -> Reach | None:
     for seed in shared_seeds(model, other):
         if not (is_trained(model.runs[seed]) and is_trained(other.runs[seed])):
             continue
-        own, its = (read_train_log(each.runs[seed] / "train.log") for each in (model, other))
+        logs = [each.runs[seed] / "train.log" for each in (model, other)]
+        if logs[0].resolve() == logs[1].resolve():  # one training, whose model is read in two ways
+            continue
+        own, its = map(read_train_log, logs)
         if math.isfinite(its.best.loss):
             losses[seed] = its.best.loss
             first = next((each for each in own.validations if each.loss <= its.best.loss), None)

@@ -18,12 +18,14 @@ class Statistic:
         form: text with a `{}` for each number.
         specs: how each number is written, as in `format`.
         compared: how the first number of two models is.
+        lower_is_better: of the first number.
     """
 
     values: tuple[float, ...]
     form: str = "{}"
     specs: tuple[str, ...] = (".2f",)
     compared: Compared = "not"
+    lower_is_better: bool = False
 
 
 Rows = dict[str, dict[int, Statistic]]  # of a model: name of the statistic -> that of each seed that has it

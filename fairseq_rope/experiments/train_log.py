@@ -25,7 +25,7 @@ class NoValidationError(UserError):
 
 @dataclass(frozen=True)
 class Validation:
-    """The validation loss (label-smoothed, bits a token) after so many epochs, the last perhaps begun, and updates."""
+    """The validation loss (as in training, bits a token) after so many epochs, the last perhaps begun, and updates."""
 
     epoch: int
     updates: int

@@ -3,7 +3,8 @@
 WORK/rope, WORK/sinusoidal       runs: folders with a train.log; the seed is 1
 WORK/rope-seed2                  the same model with another seed
 WORK/NAME/baseline.txt           in the place of train.log: nothing was trained, and this says in a line what it is
-WORK/NAME/score-SET.json         the report of tools.score or tools.classify --json on a test set
+WORK/NAME/score-SET.json         the report of tools.score or tools.classify --json on a test set, or of tools.masked
+                                 --json on blocks
 WORK/NAME/predictions-SET.tsv    what tools.classify --output wrote
 WORK/NAME/hyp-SET.LANG           what tools.score --save-hyps wrote
 WORK/raw/SET.LANG                raw references
@@ -121,7 +122,12 @@ def run_statistics(folder: Path) -> dict[str, Statistic]:
     rows = _training_statistics(folder) if is_trained(folder) else {}
     for name, report in reports(folder).items():
         for score in report["scores"]:
-            rows[f"{name}: {score['name']}"] = Statistic((score["value"],), compared="difference")
+            rows[f"{name}: {score['name']}"] = Statistic(
+                (score["value"],),
+                specs=(f".{score.get('decimals', 2)}f",),
+                compared="difference",
+                lower_is_better=bool(score.get("lower_is_better", False)),
+            )
         if windows := report.get("windows"):
             rows[f"{name}: BLEU by sentence"] = Statistic((windows["sentences"]["value"],), compared="difference")
             rows[f"{name}: windows of another number"] = Statistic((windows["wrong"],), specs=(",.0f",))
@@ -135,7 +141,7 @@ def _training_statistics(folder: Path) -> dict[str, Statistic]:
         "parameters": Statistic((log.parameters,), specs=(",.0f",)),
         "epochs, updates": Statistic((last.epoch, last.updates), "{}, {}", (",.0f", ",.0f")),
         "training, minutes": Statistic((log.seconds / 60,), specs=(".1f",)),
-        "valid loss, best": Statistic((best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f"), "difference"),
+        "valid loss, best": Statistic((best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f"), "difference", True),
     }
     if not math.isnan(log.words_per_second):
         rows["training, words/s"] = Statistic((log.words_per_second,), specs=(",.0f",), compared="ratio")
@@ -152,10 +158,17 @@ def bucket_statistics(folder: Path) -> dict[str, Statistic]:
 
 
 def reports(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the score report of each test set of a run, test before long.
+    """Return the score report of each test set of a run: test before long, and of one in parts, valid-128 before -512.
 
     Raises:
         UserError: a file is no such report.
     """
-    paths = sorted(folder.glob("score-*.json"), reverse=True)
-    return {path.stem.removeprefix("score-"): read_report(path) for path in paths}
+    names = sorted((path.stem.removeprefix("score-") for path in folder.glob("score-*.json")), key=_size_of)
+    names.sort(key=lambda name: name.rpartition("-")[0] if _size_of(name) else name, reverse=True)
+    return {name: read_report(folder / f"score-{name}.json") for name in names}
+
+
+def _size_of(test_set: str) -> int:
+    """Return the number at the end of a test set's name, as of test-w12 or valid-512; 0 without."""
+    size = test_set.rpartition("-")[2].removeprefix("w")
+    return int(size) if size.isdecimal() and "-" in test_set else 0

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fairseq_rope.experiments.block_curves import block_curves, block_sets
 from fairseq_rope.experiments.conversion import conversion_columns, is_conversion
 from fairseq_rope.experiments.data import results_data
 from fairseq_rope.experiments.length_curves import Point, length_curves
 from fairseq_rope.experiments.work_folder import Model, find_models, validated_models
 from fairseq_rope.page import tables, verdict
 from fairseq_rope.page.comparisons import comparisons
-from fairseq_rope.page.figures import curves_figure, length_figure, windows_figure
+from fairseq_rope.page.figures import blocks_figure, curves_figure, length_figure, windows_figure
 from fairseq_rope.page.origin import check_same_data, raw_files, run_starts
 from fairseq_rope.page.settings import differing_settings, run_settings
 from fairseq_rope_data.errors import UserError
@@ -127,6 +128,7 @@ def _figures(models: Sequence[Model], results: Mapping[str, Any]) -> dict[str, A
         curves = curves_figure(results["models"])
         lengths = [length_figure(results["models"], test_set) for test_set in test_sets]
         lengths += [windows_figure(curves, test_set) for test_set, curves in _window_curves(models, test_sets)]
+        lengths += [blocks_figure(block_curves(models, test_set), test_set) for test_set in block_sets(models)]
     except UserError as error:
         return {"curves": None, "lengths": [], "no_figures": str(error)}
     return {"curves": curves, "lengths": [each for each in lengths if each is not None], "no_figures": ""}

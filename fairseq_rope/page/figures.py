@@ -104,27 +104,46 @@ def windows_figure(curves: Mapping[str, Sequence[Point]], test_set: str) -> Page
         curves: of `experiments.length_curves`.
         test_set: its name.
     """
-    shown = {label(title): points for title, points in curves.items() if points}
-    with page_style(f"windows-{test_set}") as (figure, axes):
-        plot_length_curves(figure, axes, shown, score="BLEU", colors=COLORS)
+    caption = "Whiskers are standard deviations over seeds; shaded is what is no longer than the longest in training."
+    title = f"BLEU of windows of several sentences, {test_set}"
+    return _over_lengths(curves, f"windows-{test_set}", ("BLEU", "sentences", ".2f"), title, caption)
+
+
+def blocks_figure(curves: Mapping[str, Sequence[Point]], test_set: str) -> PageFigure:
+    """Draw bits of masked tokens over the length of blocks by that of training.
+
+    Args:
+        curves: of `experiments.block_curves`.
+        test_set: its name.
+    """
+    caption = (
+        "Whiskers are standard deviations over seeds; shaded is what is no longer than in training. Lower is better."
+    )
+    title = f"Bits a masked token by the length of blocks, {test_set}"
+    return _over_lengths(curves, f"blocks-{test_set}", ("bits", "tokens", ".3f"), title, caption)
+
+
+def _over_lengths(
+    curves: Mapping[str, Sequence[Point]], name: str, units: tuple[str, str, str], title: str, caption: str
+) -> PageFigure:
+    """Draw a score over lengths; `units` are the score's name, what sizes count, and how the score is written."""
+    score, unit, spec = units
+    shown = {label(model): points for model, points in curves.items() if points}
+    with page_style(name) as (figure, axes):
+        plot_length_curves(figure, axes, shown, score=score, unit=unit, colors=COLORS)
         svg = svg_text(figure)
-    sizes = {point.sentences: point.length for points in shown.values() for point in points}
+    sizes = {point.size: point.length for points in shown.values() for point in points}
     rows = []
     for size, length in sorted(sizes.items()):
-        found = [next((point for point in points if point.sentences == size), None) for points in shown.values()]
-        rows.append([f"{size} ({length:.2f})", *map(_point_cell, found)])
-    return PageFigure(
-        f"BLEU of windows of several sentences, {test_set}",
-        "Whiskers are standard deviations over seeds; shaded is what is no longer than the longest in training.",
-        svg,
-        text_table(["sentences (mean length by that)", *shown], rows),
-    )
+        found = [next((point for point in points if point.size == size), None) for points in shown.values()]
+        rows.append([f"{size} ({length:.2f})", *(_point_cell(point, spec) for point in found)])
+    return PageFigure(title, caption, svg, text_table([f"{unit} (mean length by that)", *shown], rows))
 
 
-def _point_cell(point: Point | None) -> str:
+def _point_cell(point: Point | None, spec: str) -> str:
     if point is None:
         return ""
-    return f"{point.mean:.2f}" if point.deviation is None else f"{point.mean:.2f} ± {point.deviation:.2f}"
+    return f"{point.mean:{spec}}" if point.deviation is None else f"{point.mean:{spec}} ± {point.deviation:{spec}}"
 
 
 def _points(curve: Mapping[str, Any]) -> dict[int, float]:

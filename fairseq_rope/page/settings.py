@@ -12,6 +12,7 @@ def run_settings(run: Path) -> dict[str, str]:
     Settings are options of fairseq, where the last of an option counts, and variables of recipes. A flag's value is "".
     """
     records = sorted(run.glob("generate-*.log.settings"), reverse=True)  # test before long
+    records += sorted(run.glob("score-*.json.settings"))  # of what is not translated
     record = next((path for path in [*records, run / "settings"] if path.is_file()), None)
     if record is None:
         return {}

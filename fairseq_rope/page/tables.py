@@ -79,7 +79,8 @@ def bootstraps_table(results: Mapping[str, Any]) -> PageTable:
         direction = "" if low <= 0 <= high else "up" if mean > 0 else "down"
         seeds = ", ".join(map(str, each["seeds"]))
         row = [f"{each['model']} less {each['baseline']}, {each['test_set']}", each["metric"], seeds]
-        interval = Cell(f"{mean:+.2f}", f"[{low:+.2f}, {high:+.2f}]", direction)
+        signed, ends = f"{mean:+.{each['decimals']}f}", (f"{end:+.{each['decimals']}f}" for end in (low, high))
+        interval = Cell(signed, "[{}, {}]".format(*ends), direction)
         rows.append([*map(Cell, row), interval, Cell(f"{each['p_value']:.4f}")])
     return PageTable(["", "score", "seeds", "difference", "p"], rows)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from fairseq_rope.scoring.classification import METRICS
 
-_NAMES = ("BLEU", "BLEU4", "chrF2")  # which score is the one that counts: the first of these
+_NAMES = ("BLEU", "BLEU4", "chrF2", "bits")  # which score is the one that counts: the first of these
 
 
 def question(results: Mapping[str, Any]) -> str:
@@ -17,7 +17,7 @@ def question(results: Mapping[str, Any]) -> str:
 
 
 def headline_score(results: Mapping[str, Any]) -> str | None:
-    """Return the statistic that verdicts are about: BLEU, or a task's own score, of the first set; None without."""
+    """Return the statistic that verdicts are about: BLEU, bits or a task's own score, of the first set; else None."""
     names = dict.fromkeys(name for model in results["models"].values() for name in model["statistics"])
     scores = [name for name in names if ": " in name]
     translated = (name for kind in _NAMES for name in scores if name.endswith(f": {kind}"))
@@ -44,38 +44,52 @@ def _compared(results: Mapping[str, Any], statistic: str, baseline: str, other: 
     over_seeds = next(
         (x for x in results["seed_differences"] if (x["statistic"], x["model"]) == (statistic, other)), None
     )
-    if over_seeds is not None:
-        return _sentence(over_seeds, f"{score} on {test_set}", other, baseline)
     ours, theirs = (results["models"][name]["statistics"].get(statistic) for name in (other, baseline))
+    if over_seeds is not None and ours is not None:
+        return _sentence(over_seeds, f"{score} on {test_set}", other, baseline, of=ours)
     if ours is None or theirs is None:
         missing = other if ours is None else baseline
         return f"{missing} has no {score} on {test_set} yet."
     sampled = next(
         (x for x in results["bootstraps"] if (x["test_set"], x["model"], x["metric"]) == (test_set, other, score)), None
     )
-    interval = "" if sampled is None else f" (95% bootstrap interval {sampled['low']:+.2f} to {sampled['high']:+.2f})"
+    interval = ""
+    if sampled is not None:
+        low, high = (f"{sampled[end]:+.{_decimals(ours)}f}" for end in ("low", "high"))
+        interval = f" (95% bootstrap interval {low} to {high})"
     return (
         f"{other} has {_amount(ours)} {score} on {test_set}, {baseline} {_amount(theirs)}{interval}; "
         "with fewer than two seeds in common nothing can be concluded about training."
     )
 
 
-def _sentence(difference: Mapping[str, Any], what: str, other: str, baseline: str) -> str:
+def _sentence(difference: Mapping[str, Any], what: str, other: str, baseline: str, *, of: Mapping[str, Any]) -> str:
+    """Return what a difference shows; where lower is better it says which model that is."""
+    spec = f".{_decimals(of)}f"
     mean, low, high = (difference[name] for name in ("mean", "low", "high"))
-    interval = f"95% t interval {low:+.2f} to {high:+.2f} over {len(difference['seeds'])} seeds, paired"
+    interval = f"95% t interval {low:+{spec}} to {high:+{spec}} over {len(difference['seeds'])} seeds, paired"
     if low <= 0 <= high:
-        return f"No difference between {other} and {baseline} is shown in {what}: {mean:+.2f} ({interval})."
-    return f"{other} is {abs(mean):.2f} {what} {'above' if mean > 0 else 'below'} {baseline} ({interval})."
+        return f"No difference between {other} and {baseline} is shown in {what}: {mean:+{spec}} ({interval})."
+    better = f": {baseline if mean > 0 else other} is better" if of.get("lower_is_better") else ""
+    where = "above" if mean > 0 else "below"
+    return f"{other} is {abs(mean):{spec}} {what} {where} {baseline}{better} ({interval})."
+
+
+def _decimals(statistic: Mapping[str, Any]) -> int:
+    return int(statistic.get("decimals", 2))
 
 
 def _amount(statistic: Mapping[str, Any] | None) -> str:
-    return "no" if statistic is None or statistic["mean"] is None else f"{statistic['mean']:.2f}"
+    if statistic is None or statistic["mean"] is None:
+        return "no"
+    return f"{statistic['mean']:.{_decimals(statistic)}f}"
 
 
 def _runs(statistic: Mapping[str, Any] | None) -> str:
     if statistic is None or statistic["sd"] is None:
         return ", in one training"
-    return f", mean of {len(statistic['values'])} trainings with a standard deviation of {statistic['sd']:.2f}"
+    deviation = f"{statistic['sd']:.{_decimals(statistic)}f}"
+    return f", mean of {len(statistic['values'])} trainings with a standard deviation of {deviation}"
 
 
 def _listed(names: list[str]) -> str:

@@ -6,7 +6,6 @@ happen to be in it. The noise of training, how far it could come from the seeds,
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sacrebleu.metrics.chrf import CHRF
@@ -91,6 +90,7 @@ class Bootstrap:
         scores: each system -> its score by seed, on the test set as it is; the baseline first.
         differences: of each other system from the baseline, pooled over seeds.
         by_seed: a comparison for each seed.
+        decimals: with which it is shown.
     """
 
     metric: str
@@ -98,6 +98,7 @@ class Bootstrap:
     scores: dict[str, list[float]]
     differences: list[Difference]
     by_seed: list[Comparison]
+    decimals: int = 2
 
 
 def paired_bootstrap(
@@ -122,25 +123,27 @@ def paired_bootstrap(
     """
     texts = [text for each_seed in systems.values() for text in each_seed]
     metrics = [bleu_metric(lowercase=lowercase, target_lang=target_lang), CHRF(lowercase=lowercase)]
-    found = [compare(systems, resampled_scores(metric, texts, refs, samples=samples)) for metric in metrics]
+    seeds = {name: len(each_seed) for name, each_seed in systems.items()}
+    found = [bootstrap_of(seeds, resampled_scores(metric, texts, refs, samples=samples)) for metric in metrics]
     if target_lang in LANGUAGES:
         split = [split_compounds(moses_tokens(text, target_lang)) for text in texts]
         split_refs = split_compounds(moses_tokens(refs, target_lang))
         scores = resampled_scores(split_bleu(lowercase=lowercase), split, split_refs, samples=samples)
         signature = split_signature(scores.signature, target_lang)
-        found.append(compare(systems, ResampledScores(NAME, scores.texts, signature)))
+        found.append(bootstrap_of(seeds, ResampledScores(NAME, scores.texts, signature)))
     return found
 
 
-def compare(systems: Mapping[str, Sequence[Any]], found: ResampledScores) -> Bootstrap:
+def bootstrap_of(systems: Mapping[str, int], found: ResampledScores, *, decimals: int = 2) -> Bootstrap:
     """Return the bootstrap of one metric.
 
     Args:
-        systems: name -> what was scored of each seed, of which only the number counts; the baseline first.
+        systems: name -> how many seeds; all have as many.
         found: scores in the order of the systems, and of the seeds of each.
+        decimals: with which they are shown.
     """
     texts = iter(found.texts)
-    scores = {name: [next(texts) for _ in each_seed] for name, each_seed in systems.items()}
+    scores = {name: [next(texts) for _ in range(count)] for name, count in systems.items()}
     baseline, *others = scores
     seeds = len(scores[baseline])
     return Bootstrap(
@@ -152,6 +155,7 @@ def compare(systems: Mapping[str, Sequence[Any]], found: ResampledScores) -> Boo
             Comparison(found.metric, _results({name: row[i] for name, row in scores.items()}), found.signature)
             for i in range(seeds)
         ],
+        decimals,
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fairseq_rope.scoring.bootstrap import Bootstrap, compare
+from fairseq_rope.scoring.bootstrap import Bootstrap, bootstrap_of
 from fairseq_rope.scoring.classification import METRICS, Array, check_metrics, default_metrics, metric_signature
 from fairseq_rope.scoring.metrics import Score
 from fairseq_rope.scoring.predictions import Predictions
@@ -74,7 +74,8 @@ def bootstrap_predictions(systems: Mapping[str, Sequence[Predictions]], metrics:
     every = [each for row in systems.values() for each in row]
     if any(each.labels != every[0].labels for each in every):
         raise UserError(f"predictions of {' and '.join(systems)} are compared, but their labels differ")
-    return [compare(systems, _resampled(name, every)) for name in metrics]
+    seeds = {name: len(row) for name, row in systems.items()}
+    return [bootstrap_of(seeds, _resampled(name, every)) for name in metrics]
 
 
 def _resampled(name: str, every: Sequence[Predictions]) -> ResampledScores:

@@ -1,6 +1,7 @@
 """A score report as text and as JSON; reading the JSON again checks its form."""
 
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -51,6 +52,8 @@ def report_json(report: Report | PredictionReport, packages: Sequence[str] = ("s
 def read_report(path: Path) -> dict[str, Any]:
     """Return what `report_json` wrote: `scores` with `name`, `value` and `signature`, and perhaps other fields of it.
 
+    So with `masked_report.masked_json`, whose scores have `decimals` and `lower_is_better` too.
+
     Raises:
         UserError: the file is no such report.
     """
@@ -78,17 +81,35 @@ def _check(report: Any) -> None:
     if "windows" in report:
         _expect(_expect(report["windows"], Mapping, "windows")["wrong"], int, "wrong of windows")
         _check_score(report["windows"]["sentences"])
+    if "blocks" in report:
+        _check_blocks(report)
     for note in _expect(report.get("notes", []), list, "notes"):
         _expect(note, str, "a note")
     _expect(report.get("settings", {}), Mapping, "settings")
 
 
+def _check_blocks(report: Any) -> None:
+    blocks = _expect(report["blocks"], Mapping, "blocks")
+    columns = [_expect(blocks[name], list, f"{name} of blocks") for name in ("tokens", "bits", "correct")]
+    if len(blocks) > len(columns) or len({len(column) for column in columns}) > 1:
+        raise ValueError("blocks must be tokens, bits and correct, as many of each")
+    for value in itertools.chain(*columns):
+        _check_number(_expect(value, (int, float), "a number of blocks"), "a number of blocks")
+    for name in ("length", "trained_length"):
+        _expect(report[name], int, name)
+
+
 def _check_score(score: Any) -> None:
     for key in ("name", "signature"):
         _expect(_expect(score, Mapping, "a score")[key], str, f"{key} of a score")
-    value = _expect(score["value"], (int, float), f"value of {score['name']}")
+    _check_number(_expect(score["value"], (int, float), f"value of {score['name']}"), f"value of {score['name']}")
+    if "decimals" in score and not 0 <= _expect(score["decimals"], int, "decimals of a score") <= 9:
+        raise ValueError(f"decimals of {score['name']} must be from 0 to 9")
+
+
+def _check_number(value: float, named: str) -> None:
     if not (abs(value) < math.inf and abs(value) <= 1e9):
-        raise ValueError(f"value of {score['name']} must be a score, but is {str(value)[:40]}")
+        raise ValueError(f"{named} must be a score, but is {str(value)[:40]}")
 
 
 def _expect(value: Any, kind: Any, named: str) -> Any:

@@ -8,7 +8,7 @@ all draws of a text at once, gigabytes of 50,000 sentences; here memory does not
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ _SENTENCES = 1000  # whose n-grams are in memory at once
 _DRAWS = 1_000_000  # in memory at once
 
 Array = NDArray[Any]
+ScoreOf = Callable[[Array], Any]  # a number of sums
 
 
 @dataclass(frozen=True)
@@ -65,16 +66,49 @@ def resampled_scores(
     statistics = _statistics(metric, texts, refs)
     # (N, T, C) -> (T, C); Python's numbers, as sacreBLEU has them here
     scores = [metric._compute_score_from_stats([int(x) for x in row]) for row in statistics.sum(0)]
-    resampled: list[list[float]] = [[] for _ in texts]
-    for sums in _resampled_sums(statistics.reshape(len(refs), -1), samples, seed):
-        # (T * C) -> (T, C); numbers of float32, as sacreBLEU has them here
-        for row, own in zip(sums.reshape(len(texts), -1).astype(np.float32), resampled, strict=True):
-            own.append(metric._compute_score_from_stats([*row]).score)
+
+    def score_of(row: Array) -> Any:
+        # numbers of float32, as sacreBLEU has them here, and in what it makes of them
+        return metric._compute_score_from_stats([*row.astype(np.float32)]).score
+
+    resampled = _resample(statistics, score_of, samples, seed)
     signature = metric.get_signature()
     signature.update("seed", str(seed).lower())
     signature.update("bs", samples)
-    found = [Resampled(float(score.score), np.array(own)) for score, own in zip(scores, resampled, strict=True)]
+    found = [Resampled(float(score.score), own) for score, own in zip(scores, resampled, strict=True)]
     return ResampledScores(scores[0].name, found, str(signature))
+
+
+def resampled_sums(
+    name: str, score_of: ScoreOf, statistics: Array, *, signature: str, samples: int = SAMPLES
+) -> ResampledScores:
+    """Score systems by sums of their statistics, on the test set and on resampled ones, whatever its items are.
+
+    Args:
+        name: of the score.
+        score_of: what it is of the sums, (C,).
+        statistics: of each item and system, (N, T, C).
+        signature: of the score.
+        samples: how often the test set is drawn anew.
+
+    Raises:
+        UserError: SACREBLEU_SEED is no seed.
+    """
+    seed = resampling_seed()
+    resampled = _resample(statistics, score_of, samples, seed)
+    found = [Resampled(score_of(whole), own) for whole, own in zip(statistics.sum(0), resampled, strict=True)]
+    return ResampledScores(name, found, f"{signature}|seed:{str(seed).lower()}|bs:{samples}")
+
+
+def _resample(statistics: Array, score_of: ScoreOf, samples: int, seed: int | None) -> list[Array]:
+    """Return the scores of each system on resampled test sets, (samples,), of statistics (N, T, C)."""
+    items, systems, _ = statistics.shape
+    scores: list[list[float]] = [[] for _ in range(systems)]
+    for sums in _resampled_sums(statistics.reshape(items, -1), samples, seed):
+        # (T * C) -> (T, C)
+        for row, own in zip(sums.reshape(systems, -1), scores, strict=True):
+            own.append(score_of(row))
+    return [np.array(own) for own in scores]
 
 
 def interval(samples: Array) -> tuple[float, float]:
@@ -87,12 +121,14 @@ def interval(samples: Array) -> tuple[float, float]:
 def p_value(difference: float, samples: Array) -> float:
     """Return how likely a difference as large is between equal systems, as sacreBLEU estimates it.
 
+    Of systems that are equal on all samples, where that estimate is the lowest there is, it is 1.
+
     Args:
         difference: of two systems, on the test set as it is.
         samples: that difference on resampled ones.
     """
     sizes = np.abs(samples)
-    if not sizes.any():  # the same text twice, of which sacreBLEU would say that it differs
+    if not sizes.any():
         return 1.0
     larger = int(np.sum(sizes - sizes.mean() > abs(difference)))
     return (larger + 1) / (len(samples) + 1)

@@ -2,13 +2,16 @@
 
     python -m fairseq_rope.tools.plot runs/quickstart --output learning_curves.png
     python -m fairseq_rope.tools.plot runs/windows --windows test --source-lang en --output lengths.png
+    python -m fairseq_rope.tools.plot runs/mlm --lengths valid --output lengths.png
 
 --windows SET draws BLEU of that test set, alone and in windows of several sentences, over their mean length by that of
 the longest training example: means over seeds with standard deviations. Lengths are tokens of WORK/text, in BPE.
+--lengths SET draws the bits of masked tokens, over the length of blocks by that of training, in the same way.
 """
 
 from pathlib import Path
 
+from fairseq_rope.experiments.block_curves import block_curves
 from fairseq_rope.experiments.curves import draw_curves
 from fairseq_rope.experiments.length_curves import length_curves
 from fairseq_rope.experiments.length_figure import draw_length_curves
@@ -25,11 +28,19 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=(), metavar="NAME", help="as in results")
     parser.add_argument("--windows", metavar="SET", help="draw the scores of this test set over lengths")
     parser.add_argument("--source-lang", metavar="LANG", help="with --windows: the language whose lengths count")
+    parser.add_argument("--lengths", metavar="SET", help="draw the bits of this text over the length of its blocks")
     args = parser.parse_args()
+    if args.lengths is not None and args.windows is not None:
+        raise UserError("--lengths and --windows exclude each other")
     if (args.windows is None) != (args.source_lang is None):
         raise UserError("--windows and --source-lang go together")
     models = find_models(args.work, args.models)
-    if args.windows is None:
+    if args.lengths is not None:
+        found = block_curves(models, args.lengths)
+        if not any(found.values()):
+            raise UserError(f"--lengths {args.lengths}: {args.work} has no score-{args.lengths}-LENGTH.json of blocks")
+        draw_length_curves(found, args.output, score=f"bits a masked token, {args.lengths}", unit="tokens")
+    elif args.windows is None:
         folders = [folder for model in models for folder in model.runs.values() if is_trained(folder)]
         draw_curves({folder.name: read_train_log(folder / "train.log") for folder in folders}, args.output)
     else:

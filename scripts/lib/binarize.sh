@@ -6,36 +6,54 @@
 #      $WORK/manifest.json  versions, settings, counts and checksums
 # Settings: SOURCE_LANG, TARGET_LANG, TEST_SETS, TEST_WINDOWS, SHARDS, JOBS.
 
-# preprocess OPTION...: fairseq-preprocess with one dictionary for both languages.
-preprocess() {
+DICTIONARY=(--joined-dictionary) # one for both languages
+
+# data_options OPTIONS: fill the array OPTIONS with what fairseq's commands must know of the data.
+data_options() {
+  local -n options_=$1
+  # shellcheck disable=SC2034  # the caller reads it
+  options_=(--source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG")
+}
+
+# text_prefix SET: its files, as fairseq-preprocess wants them.
+text_prefix() {
+  printf '%s' "$WORK/text/$1"
+}
+
+preprocess() { # OPTION...
+  local data
+  data_options data
   # with the plugin, data above 2 GiB is right: see fairseq_rope/compat/large_binarized_data.py
-  fairseq-preprocess --user-dir "$ROOT/fairseq_rope" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" --joined-dictionary \
-    --thresholdsrc 0 --thresholdtgt 0 --padding-factor 8 --workers "$JOBS" "$@" >&2
+  fairseq-preprocess --user-dir "$ROOT/fairseq_rope" "${data[@]}" "${DICTIONARY[@]}" --thresholdsrc 0 --thresholdtgt 0 \
+    --padding-factor 8 --workers "$JOBS" "$@" >&2
 }
 
 # binarize: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
 binarize() {
   local text=$WORK/text bin=$WORK/data-bin set sets tests=""
   tested_sets sets
-  for set in train valid "${sets[@]}"; do same_lines "$text/$set."{"$SOURCE_LANG","$TARGET_LANG"}; done
+  for set in train valid "${sets[@]}"; do aligned "$text/$set"; done
   # a dictionary belongs to its text: with another it gives <unk> in silence
   keep_record "$WORK/data-bin.settings" "$(data_record)"
   [[ -d $bin ]] || rm -f -- "$WORK/manifest.json" # which is of what was there before
   for set in "${sets[@]}"; do tests+=,$text/$set; done
   if [[ -d $bin ]]; then
     log "have $bin"
-  elif ((SHARDS == 1)); then
-    log "make $bin"
-    rm -rf -- "$bin.part"
-    preprocess --trainpref "$text/train" --validpref "$text/valid" --testpref "${tests:1}" --destdir "$bin.part"
-    mv -- "$bin.part" "$bin"
   else
-    log "make $bin in $SHARDS shards"
+    log "make $bin in $SHARDS shard(s)"
     rm -rf -- "$bin.part"
-    binarize_shards "$bin.part" "${tests:1}"
+    binarize_sets "$bin.part" "${tests:1}"
     mv -- "$bin.part" "$bin"
   fi
   manifest
+}
+
+binarize_sets() { # OUT TESTS
+  if ((SHARDS == 1)); then
+    preprocess --trainpref "$(text_prefix train)" --validpref "$(text_prefix valid)" --testpref "$2" --destdir "$1"
+  else
+    binarize_shards "$@"
+  fi
 }
 
 # binarize_shards OUT TESTS: line N of the training text goes to shard N modulo SHARDS, on both sides alike.
@@ -56,7 +74,7 @@ binarize_shards() {
 }
 
 manifest() {
-  local name names=(SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN TEST_SETS SHARDS) settings=()
+  local name names=("${TEXT_SETTINGS[@]}" TEST_SETS SHARDS) settings=()
   [[ ! -s $WORK/manifest.json ]] || return 0
   ((${#WINDOWS[@]} == 0)) || names+=(WINDOWS TEST_WINDOWS WINDOW_OPTIONS)
   for name in "${names[@]}"; do

@@ -1,4 +1,4 @@
-# Raw parallel text to text in BPE: sourced by recipe.sh.
+# Raw parallel text to text in BPE: sourced by recipe.sh. What is other for text of one language is in running_text.sh.
 # shellcheck shell=bash
 #
 # In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text; or as $WORK/text/SET.tok.LANG, or in BPE as $WORK/text/SET.LANG
@@ -12,6 +12,8 @@
 # Settings: SOURCE_LANG, TARGET_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, BPE_MERGES, CLEAN, WINDOWS, TEST_WINDOWS,
 # WINDOW_OPTIONS, TEST_SETS, JOBS.
 
+TEXT_SETTINGS=(SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN) # what text depends on
+
 # same_lines FILE FILE...: parallel files are aligned line by line, or they are no corpus.
 same_lines() {
   local file first=$1 lines expected
@@ -23,12 +25,29 @@ same_lines() {
   done
 }
 
+# side_files FILES PREFIX...: fill the array FILES with PREFIX.LANG of all sides.
+side_files() {
+  local -n files_=$1
+  local prefix lang
+  files_=()
+  for prefix in "${@:2}"; do
+    for lang in $(sides); do files_+=("$prefix.$lang"); done
+  done
+}
+
+# aligned PREFIX...: all their sides have as many lines.
+aligned() {
+  local files
+  side_files files "$@"
+  same_lines "${files[@]}"
+}
+
 # prepared_from SET...: the record of their text.
 prepared_from() {
   printf '[given]\n'
   given_text "$@"
   printf '[prepare]\n'
-  values SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES CLEAN
+  values "${TEXT_SETTINGS[@]}"
   # a record from before there were windows is the same as without them
   ((${#WINDOWS[@]} == 0)) || values WINDOWS WINDOW_OPTIONS
 }
@@ -142,7 +161,7 @@ window_text() {
 
 # prepare_text: $WORK/raw -> $WORK/text.
 prepare_text() {
-  local text=$WORK/text codes=codes set lang name given
+  local text=$WORK/text codes=codes set lang name given files
   [[ $BPE != sentencepiece ]] || codes=sentencepiece.model
   # all of them, before hours are spent on the first
   for set in train valid "${TEST_SETS[@]}"; do
@@ -153,20 +172,21 @@ prepare_text() {
   keep_record "$text/settings" "$(text_record)"
   for set in train valid "${TEST_SETS[@]}"; do
     given=$(text_of "$set")
-    for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
+    for lang in $(sides); do
       step "$text/$set.tok.$lang" tokenize "$set" "$lang" "$WORK/raw/$set.$lang"
     done
-    same_lines "$given."{"$SOURCE_LANG","$TARGET_LANG"} "$text/$set.tok."{"$SOURCE_LANG","$TARGET_LANG"}
+    aligned "$given" "$text/$set.tok"
   done
-  step "$text/$codes" learn_bpe "$text/train.tok."{"$SOURCE_LANG","$TARGET_LANG"}
+  side_files files "$text/train.tok"
+  step "$text/$codes" learn_bpe "${files[@]}"
   for set in train valid "${TEST_SETS[@]}"; do
     name=$set
     ((${#CLEAN[@]} == 0)) || [[ $set != train ]] || name=train.bpe
     ((${#WINDOWS[@]} == 0)) || [[ $set != train && $set != valid ]] || name=$set.bpe
-    for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
+    for lang in $(sides); do
       step "$text/$name.$lang" apply_bpe "$text/$codes" "$text/$set.tok.$lang"
     done
-    same_lines "$text/$set.tok.$SOURCE_LANG" "$text/$name."{"$SOURCE_LANG","$TARGET_LANG"}
+    aligned "$text/$set.tok" "$text/$name"
   done
   ((${#CLEAN[@]} == 0 || ${#WINDOWS[@]})) || clean_train "$text/train.bpe" "$text/train" "${CLEAN[@]}"
   window_text

@@ -13,17 +13,34 @@ declare -A OLD=()     # record of version 0.1.0 -> what is compared from now on
 declare -A NOTED=()   # products whose versions have been noted
 VERSIONS=""
 
+# sides: the languages of the text, of which each file is named.
+sides() {
+  printf '%s %s' "$SOURCE_LANG" "$TARGET_LANG"
+}
+
+# offered NAME: print what it is taken from.
+offered() {
+  plain "${OFFERED[$1]}"
+}
+
+# fingerprints NAME...: those of what is offered, or else lies in $WORK, a line each.
+fingerprints() {
+  local name files=()
+  for name in "$@"; do files+=("${OFFERED[$name]:-$WORK/$name}"); done
+  python -m fairseq_rope_data.fingerprint -- "${files[@]}"
+}
+
 # read_given: fill GIVEN with what is offered, or else lies in $WORK.
 read_given() {
-  local set lang name key names=() files=() facts i
+  local set lang name key names=() facts i
   VERSIONS=$(python -m fairseq_rope_data.fingerprint --versions)
   for set in train valid "${TEST_SETS[@]}"; do
-    for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
+    for lang in $(sides); do
       key=$set.$lang
       [[ -z ${GIVEN[$key]:-} ]] || continue
       for name in "raw/$set.$lang" "text/$set.tok.$lang" "text/$set.$lang"; do
         if [[ -n ${OFFERED[$name]:-} || -s $WORK/$name ]]; then
-          names+=("$name") files+=("${OFFERED[$name]:-$WORK/$name}")
+          names+=("$name")
           GIVEN[$key]=$((${#names[@]} - 1))
           break
         fi
@@ -31,8 +48,8 @@ read_given() {
       done
     done
   done
-  ((${#files[@]})) || return 0
-  facts=$(python -m fairseq_rope_data.fingerprint -- "${files[@]}")
+  ((${#names[@]})) || return 0
+  facts=$(fingerprints "${names[@]}")
   mapfile -t facts <<<"$facts"
   for key in "${!GIVEN[@]}"; do
     i=${GIVEN[$key]}
@@ -49,7 +66,7 @@ recorded_text() {
 given_text() {
   local set lang key
   for set in "$@"; do
-    for lang in "$SOURCE_LANG" "$TARGET_LANG"; do
+    for lang in $(sides); do
       key=$set.$lang
       printf '%s\n' "${GIVEN[$key]:-$(recorded_text "(raw|text)/$set(\.tok)?\.$lang")}"
     done
@@ -60,7 +77,7 @@ given_text() {
 take_offered() {
   local name
   for name in "${!OFFERED[@]}"; do
-    step "$WORK/$name" plain "${OFFERED[$name]}"
+    step "$WORK/$name" offered "$name"
   done
 }
 
@@ -68,7 +85,7 @@ take_offered() {
 forget_changed() {
   local name
   for name in "${!OFFERED[@]}"; do
-    if [[ -f $WORK/$name ]] && ! plain "${OFFERED[$name]}" | cmp --silent - "$WORK/$name"; then
+    if [[ -f $WORK/$name ]] && ! offered "$name" | cmp --silent - "$WORK/$name"; then
       log "${OFFERED[$name]} is not what was taken of it: take it again"
       rm -f -- "$WORK/$name"
     fi

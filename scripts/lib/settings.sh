@@ -36,13 +36,21 @@ check_windows() {
   [[ $(printf '%s\n' "${sets[@]}" | sort | uniq -d) == "" ]] || die "TEST_SETS and TEST_WINDOWS make a name twice: ${sets[*]}"
 }
 
+check_language() { # NAME
+  [[ ${!1} =~ ^[A-Za-z][A-Za-z0-9_-]*$ ]] || die "$1 must be of letters, digits, _ and -, but is $(quoted "${!1}")"
+}
+
+# check_sides: of how many languages the text is, and of which.
+check_sides() {
+  check_language SOURCE_LANG
+  check_language TARGET_LANG
+  [[ $SOURCE_LANG != "$TARGET_LANG" ]] || die "source and target language must differ, but are both $SOURCE_LANG"
+}
+
 # check_preparation: all settings of pipeline.sh; WORK becomes absolute, and is made if it is not there.
 check_preparation() {
-  local name set seen=" train valid "
-  for name in SOURCE_LANG TARGET_LANG; do
-    [[ ${!name} =~ ^[A-Za-z][A-Za-z0-9_-]*$ ]] || die "$name must be of letters, digits, _ and -, but is $(quoted "${!name}")"
-  done
-  [[ $SOURCE_LANG != "$TARGET_LANG" ]] || die "source and target language must differ, but are both $SOURCE_LANG"
+  local set seen=" train valid "
+  check_sides
   for set in "${TEST_SETS[@]}"; do
     [[ $set =~ ^[A-Za-z0-9_-]+$ && $seen != *" $set "* ]] ||
       die "a test set's name must be of letters, digits, _ and -, each another one, not train or valid, but is $(quoted "$set")"

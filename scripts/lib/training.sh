@@ -3,7 +3,8 @@
 #
 # In:  $WORK/data-bin
 # Out: $WORK/MODEL/{train.log,provenance.jsonl,checkpoint*.pt,averaged.pt}
-# Settings: MODEL_NAME, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, SOURCE_LANG, TARGET_LANG, SHARDS.
+# Settings: MODEL_NAME, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, SOURCE_LANG, TARGET_LANG, SHARDS. With AVERAGE=() it is
+# the last checkpoint alone, less its optimizer's state.
 # Beside each product stands what it was made from: $WORK/MODEL/{settings,averaged.pt.settings,...}, see records.sh.
 
 # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
@@ -37,7 +38,7 @@ train_record() { # MODEL SEED
 
 # train_model MODEL SEED DIR: train, or go on after the last checkpoint that is whole.
 train_model() {
-  local dir=$3 batch options
+  local dir=$3 batch options data
   is_trained "$1" || return 0
   train_options options "$1" "$2"
   if [[ -f $dir/trained ]]; then
@@ -47,6 +48,7 @@ train_model() {
   [[ -d $WORK/data-bin ]] || die "$WORK/data-bin is missing: run the stage prepare first"
   find_hardware
   batch_options batch "$BATCH_TOKENS" "$MAX_TOKENS"
+  data_options data
   if ((NODE_RANK == 0)); then
     mkdir -p -- "$dir"
     # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
@@ -56,8 +58,8 @@ train_model() {
     log "train $dir: ${options[*]}"
     options+=(--log-file "$dir/train.log" --tensorboard-logdir "$dir/tensorboard")
   fi
-  launch_training "$(training_data)" --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" \
-    --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" "${START[@]}" "${batch[@]}" "${options[@]}" >&2
+  launch_training "$(training_data)" "${data[@]}" --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" \
+    "${START[@]}" "${batch[@]}" "${options[@]}" >&2
   ((NODE_RANK > 0)) || : >"$dir/trained"
 }
 
@@ -87,6 +89,7 @@ average_record() { # MODEL SEED
 }
 
 average_model() { # MODEL SEED DIR
+  local inputs=("$3" "${AVERAGE[@]}")
   is_trained "$1" || return 0
   if [[ -s $3/averaged.pt ]]; then
     log "have $3/averaged.pt"
@@ -94,5 +97,6 @@ average_model() { # MODEL SEED DIR
   fi
   [[ -f $3/trained ]] || die "$3 is not trained: run the stage train first"
   keep_record "$3/averaged.pt.settings" "$(average_record "$1" "$2")"
-  python -m fairseq_rope.tools.average --inputs "$3" "${AVERAGE[@]}" --output "$3/averaged.pt" >&2
+  ((${#AVERAGE[@]})) || inputs=("$3/checkpoint_last.pt")
+  python -m fairseq_rope.tools.average --inputs "${inputs[@]}" --output "$3/averaged.pt" >&2
 }

@@ -206,6 +206,7 @@ def test_what_is_no_number_is_null_for_machines(work: Path):
         "sd": None,
         "compared": "not",
         "decimals": 1,
+        "lower_is_better": False,
     }
     assert rope["curves"]["1"]["seconds"] == [None, None]
 

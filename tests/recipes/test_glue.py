@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
-from tests.support.encoders import pretrained_work, sst2, stsb
+from tests.support.glue import pretrained_work, sst2, stsb
 from tests.support.environment import environment
 from tests.support.shell import LIGHT_PYTHON
 

@@ -1,70 +1,53 @@
-"""A small pre-trained encoder in the layout of run_mlm.sh's work folder, and files of GLUE with its real columns."""
+"""Small encoders, built as fairseq builds them, and a padded batch with some tokens masked."""
 
-import random
-from pathlib import Path
+import torch
+from fairseq.data.data_utils import collate_tokens
+from fairseq.tasks.masked_lm import MaskedLMConfig, MaskedLMTask
+from torch import Tensor
 
-from tests.support import ROOT
-from tests.support.trained import _learn_bpe, call
+from tests.support.models import build_model, make_task
 
-_TEXT = "the a film story actor plot is was very quite good great fine bad dull awful and but , ."
-WORDS = _TEXT.split()
-SMALL = "--encoder-layers 2 --encoder-embed-dim 16 --encoder-ffn-embed-dim 32 --encoder-attention-heads 2"
-TRAINING = f"""
-    --task masked_lm --criterion masked_lm --arch roformer_tiny {SMALL} --tokens-per-sample 32
-    --sample-break-mode none --optimizer adam --lr 1e-3 --lr-scheduler fixed --max-update 2 --batch-size 8 --cpu
-    --disable-validation --no-epoch-checkpoints --num-workers 0
-"""
+BOS, PAD, EOS, WORDS = 0, 1, 2, 90
+LENGTHS = (7, 13, 10)
+SMALL = dict(encoder_embed_dim=24, encoder_ffn_embed_dim=40, encoder_layers=3, encoder_attention_heads=3)
 
 
-def sentence(dice: random.Random, label: int) -> str:
-    """A review, good or bad."""
-    mood = ["good", "great", "fine"] if label else ["bad", "dull", "awful"]
-    words = [dice.choice(WORDS[:4]), dice.choice(WORDS[4:6]), dice.choice(["is", "was"]), dice.choice(mood)]
-    return " ".join([*words, *dice.choices(WORDS, k=dice.randint(0, 6)), "."])
+def make_mlm_task(tokens_per_sample: int = 32) -> MaskedLMTask:
+    """A real task of masked language models with a dictionary made here."""
+    return MaskedLMTask(MaskedLMConfig(tokens_per_sample=tokens_per_sample), make_task(WORDS - 4).source_dictionary)
 
 
-def pretrained_work(work: Path, models: dict[str, str]) -> Path:
-    """Make a work folder with these models, name -> options of fairseq-train beside ours."""
-    dice = random.Random(1)
-    text = work / "text"
-    text.mkdir(parents=True)
-    lines = [sentence(dice, i % 2) for i in range(200)]
-    for lang in ("en", "de"):
-        (text / f"tok.{lang}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    _learn_bpe(text, text / "codes")
-    data = work / "data-bin"
-    call("fairseq_cli.preprocess", "--only-source", "--trainpref", str(text / "bpe.en"), "--destdir", str(data))
-    for name, options in models.items():
-        save = ["--user-dir", str(ROOT / "fairseq_rope"), "--save-dir", str(work / name)]
-        call("fairseq_cli.train", str(data), *save, *TRAINING.split(), *options.split())
-        (work / name / "checkpoint_last.pt").rename(work / name / "averaged.pt")
-    settings = ["SOURCE_LANG=en", "NORMALIZE=0", "LOWERCASE=0", "MOSES=", "BPE=subword_nmt"]
-    call("fairseq_rope_data.manifest", str(work), *settings)
-    return work
+def encoder(arch: str = "roformer", *, tokens_per_sample: int = 32, **options: object) -> torch.nn.Module:
+    """A small model in evaluation mode, with weights that hide no mistake."""
+    task = make_mlm_task(tokens_per_sample)
+    own = {"tokens_per_sample": tokens_per_sample, "quant_noise_pq": 0, "encoder_layerdrop": 0.0}
+    model = build_model(arch, task, **{**SMALL, **own, **options})
+    draw(model)
+    return model
 
 
-def sst2(folder: Path, *, test: bool = True) -> Path:
-    """Files of SST-2's columns: 48 examples to train, 16 to validate, 4 without labels."""
-    dice = random.Random(2)
-    folder.mkdir(parents=True)
-    for name, size in (("train", 48), ("dev", 16)):
-        rows = [f"{sentence(dice, i % 3 > 0)}\t{int(i % 3 > 0)}" for i in range(size)]
-        (folder / f"{name}.tsv").write_text("\n".join(["sentence\tlabel", *rows]) + "\n", encoding="utf-8")
-    if test:
-        rows = [f'{i}\t{sentence(dice, i % 2)} "quoted' for i in range(4)]
-        (folder / "test.tsv").write_text("\n".join(["index\tsentence", *rows]) + "\n", encoding="utf-8")
-    return folder
+@torch.no_grad()
+def draw(model: torch.nn.Module) -> None:
+    """Draw all weights: biases, which start at 0, around 0, and those of norms around 1, so that tokens stay apart."""
+    for name, parameter in model.named_parameters():
+        torch.nn.init.normal_(parameter, mean=float("norm" in name.lower() and name.endswith("weight")), std=0.3)
 
 
-def stsb(folder: Path) -> Path:
-    """Files of STS-B's columns: 32 pairs to train, 12 to validate."""
-    dice = random.Random(3)
-    folder.mkdir(parents=True)
-    names = ["index", "genre", "filename", "year", "old_index", "source1", "source2", "sentence1", "sentence2", "score"]
-    for name, size in (("train", 32), ("dev", 12)):
-        rows = []
-        for i in range(size):
-            pair = (sentence(dice, 1), sentence(dice, i % 2))
-            rows.append("\t".join([str(i), *"abcdef", *pair, f"{dice.choice([0.5, 1.25, 5.0])}"]))
-        (folder / f"{name}.tsv").write_text("\n".join(["\t".join(names), *rows]) + "\n", encoding="utf-8")
-    return folder
+def sentences(*lengths: int) -> list[Tensor]:
+    """Sentences of these lengths: `<s>`, words, `</s>` in the middle and at the end."""
+    generator = torch.Generator().manual_seed(5)
+    found = [torch.randint(4, WORDS, (length,), generator=generator) for length in lengths]
+    for tokens in found:
+        tokens[0], tokens[-1], tokens[len(tokens) // 2] = BOS, EOS, EOS
+    return found
+
+
+def padded(left: bool = False) -> Tensor:
+    """Sentences of `LENGTHS` as a batch, (B, T)."""
+    return collate_tokens(sentences(*LENGTHS), PAD, left_pad=left)
+
+
+def some(tokens: Tensor) -> Tensor:
+    """Which tokens of a batch are asked for, (B, T): about a third, no padding."""
+    generator = torch.Generator().manual_seed(8)
+    return (torch.rand(tokens.shape, generator=generator) < 0.3) & tokens.ne(PAD)

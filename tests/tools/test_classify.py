@@ -15,7 +15,7 @@ from fairseq_rope.checkpoints.loading import load_with_task
 from fairseq_rope.tools.classify import main
 from fairseq_rope_data.errors import run
 from tests.support import ROOT
-from tests.support.encoders import SMALL, WORDS
+from tests.support.glue import SMALL, WORDS
 from tests.support.trained import call
 
 TRAINING = f"""
