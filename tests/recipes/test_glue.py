@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
-from tests.support.glue import pretrained_work, sst2, stsb
 from tests.support.environment import environment
+from tests.support.glue import pretrained_work, sst2, stsb
 from tests.support.shell import LIGHT_PYTHON
 
 CONF = """# a training in no time
