@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from fairseq import checkpoint_utils, utils
+from fairseq.models import FairseqEncoderModel
 
 from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
 from fairseq_rope_data.errors import UserError
@@ -17,7 +18,8 @@ def load_ensemble(cfg: Any, task: Any, *, use_cuda: bool) -> list[Any]:
     """Load one model, or several that translate together, in evaluation mode and the precision that `cfg` asks for.
 
     Raises:
-        UserError: a file is damaged, wants to run code or isn't a checkpoint; a model doesn't fit the dictionaries.
+        UserError: a file is damaged, wants to run code or isn't a checkpoint; a model doesn't fit the dictionaries, or
+            has no decoder.
     """
     models = load_models(
         utils.split_paths(cfg.common_eval.path),
@@ -28,6 +30,10 @@ def load_ensemble(cfg: Any, task: Any, *, use_cuda: bool) -> list[Any]:
         shards=cfg.checkpoint.checkpoint_shard_count,
     )
     for model in models:
+        if isinstance(model, FairseqEncoderModel):
+            raise UserError(
+                f"--path {cfg.common_eval.path} must be an encoder-decoder model, but is a {type(model).__name__}"
+            )
         if cfg.common.fp16:
             model.half()
         elif cfg.common.bf16:

@@ -47,8 +47,9 @@ def attend(
     Returns: (B, H, T, D), and the probabilities or None.
     """
     p = float(dropout.p) if dropout.training or dropout.apply_during_inference else 0.0
-    # no fused kernel takes p = 1
-    if need_weights or added_values is not None or _is_step(q) or p == 1:
+    # no fused kernel takes p = 1, and the CPU's takes none: torch's other one drops at a higher cost than ours
+    is_dropped = p == 1 or (p > 0 and q.device.type == "cpu")
+    if need_weights or added_values is not None or _is_step(q) or is_dropped:
         bias = _bias(q, attn_mask, key_padding_mask, position_bias)
         attended, weights = _attend_with_weights(q, k, v, bias, dropout, added_values)
         return attended, weights if need_weights else None

@@ -59,4 +59,6 @@ draw_masked() {
   # shellcheck disable=SC2086
   python -m fairseq_rope.tools.plot "$WORK" --models $MODELS --lengths valid --output "$WORK/lengths-valid.png" >&2
   printf '\nLearning curves: %s\nBits over length: %s\n' "$WORK/learning_curves.png" "$WORK/lengths-valid.png"
+  printf 'The pre-trained model: %s, its dictionary: %s\n' "$(model_dir "$(trained_model "${MODELS%% *}")")/averaged.pt" \
+    "$WORK/data-bin/dict.txt"
 }

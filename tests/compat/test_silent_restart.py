@@ -10,7 +10,8 @@ from fairseq.dataclass.configs import CheckpointConfig
 
 from fairseq_rope.checkpoints.averaging import write_average
 from fairseq_rope.compat.silent_restart import check_resume, check_start, stop_silent_restarts
-from tests.integration.test_training import command, start, train
+from tests.integration.test_training import command, train
+from tests.support.ranks import start
 from tests.support.trained import Trained
 
 LAST = "checkpoint_last.pt"

@@ -32,7 +32,7 @@ for name in sys.argv[1:]:
 def test_no_program_loads_torch_or_fairseq() -> None:
     done = subprocess.run([sys.executable, "-c", ASK, *PROGRAMS], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert len(PROGRAMS) == 21 and done.stdout.count("usage: ") == 21
+    assert done.stdout.count("usage: ") == len(PROGRAMS) > 15
 
 
 def imports(path: Path) -> Iterator[str]:

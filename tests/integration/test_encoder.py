@@ -1,7 +1,6 @@
 """The encoder through fairseq's commands: pre-train, resume, average, fill masks, fine-tune, two ranks, bf16."""
 
 import shutil
-import socket
 import traceback
 from pathlib import Path
 
@@ -11,10 +10,13 @@ from torch import Tensor
 
 from fairseq_rope import RoformerModel
 from fairseq_rope.checkpoints.averaging import write_average
-from tests.integration.test_training import losses, start
+from fairseq_rope.inference.translator import Translator
+from fairseq_rope_data.errors import UserError
+from tests.integration.test_training import losses
 from tests.support import ROOT
 from tests.support.near import GRADIENTS, near
 from tests.support.pretrained import COMMON, MLM, SIZES, UPDATES, Pretrained, binarize, train_here
+from tests.support.ranks import train_on_two_ranks
 from tests.support.trained import call
 
 MASKED = (*MLM.split(), *SIZES.split(), "--disable-validation")
@@ -25,8 +27,8 @@ def weights(path: Path) -> dict[str, Tensor]:
     return model
 
 
-def load(path: Path, data: Path) -> torch.nn.Module:
-    return RoformerModel.from_pretrained(str(path.parent), path.name, str(data)).eval()
+def load(path: Path, data: Path, **overrides: object) -> torch.nn.Module:
+    return RoformerModel.from_pretrained(str(path.parent), path.name, str(data), **overrides).eval()
 
 
 def test_a_resumed_pretraining_ends_as_one_that_was_never_stopped(pretrained: Pretrained, tmp_path: Path):
@@ -58,6 +60,16 @@ def test_an_average_fills_masks_and_reads_any_length(pretrained: Pretrained, tmp
         model.fill_mask("no mask")
     far = model.encode(" ".join(["Anna likes my sister ."] * 30))
     assert model.extract_features(far).shape == (1, 152, 32)
+
+
+def test_after_training_the_scaling_can_change_and_nothing_else(pretrained: Pretrained):
+    model = load(pretrained.checkpoint, pretrained.data)
+    scaled = load(pretrained.checkpoint, pretrained.data, rope_scaling="linear", rope_scaling_factor=2)
+    tokens = model.encode("Anna likes my sister .")
+    assert not torch.equal(scaled.extract_features(tokens), model.extract_features(tokens))
+    for name, trained, other in (("rope_base", 10000.0, 500.0), ("segments", 0, 2), ("layer_norm_eps", 1e-5, 1e-12)):
+        with pytest.raises(UserError, match=f"^--model-overrides: {name} must stay {trained}, as .* but is {other}$"):
+            load(pretrained.checkpoint, pretrained.data, **{name: other})
 
 
 def test_a_head_is_tuned_kept_in_the_checkpoint_and_predicts(pretrained: Pretrained, tmp_path: Path):
@@ -104,21 +116,9 @@ def test_two_ranks_equal_one_process_with_update_freq_2(pretrained: Pretrained, 
     command = ("fairseq_cli.train", str(pretrained.data), "--user-dir", str(ROOT / "fairseq_rope"), *MASKED)
     exact = (*COMMON.split(), "--dropout", "0", "--attention-dropout", "0", "--max-tokens", "200", "--max-update", "4")
     alone = call(*command, *exact, "--update-freq", "2", "--save-dir", str(tmp_path / "one"))
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        address = f"tcp://localhost:{free.getsockname()[1]}"
-    shared = ("--distributed-world-size", "2", "--distributed-init-method", address, "--distributed-no-spawn")
-    ranks = [
-        start(
-            *(*command, *exact, *shared, "--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"),
-            *("--distributed-rank", str(rank), "--save-dir", str(tmp_path / "two")),
-        )
-        for rank in range(2)
-    ]
-    outputs = [b"".join(rank.communicate(timeout=300)).decode() for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], outputs[0][-3000:] + outputs[1][-3000:]
+    together = train_on_two_ranks([*command, *exact], tmp_path / "two")
     expected = losses((alone.stdout + alone.stderr).decode())
-    assert len(expected) == 12 and losses(outputs[0]) == pytest.approx(expected, rel=5e-4, abs=1.5e-3)
+    assert len(expected) == 12 and losses(together) == pytest.approx(expected, rel=5e-4, abs=1.5e-3)
     one, two = (weights(tmp_path / name / "checkpoint_last.pt") for name in ("one", "two"))
     for name in one:
         near(two[name], one[name], GRADIENTS["model"])
@@ -159,3 +159,11 @@ def test_the_twin_of_bert_trains_and_names_the_end_of_its_table(pretrained: Pret
 def test_whole_words_are_refused_by_name(pretrained: Pretrained, tmp_path: Path):
     with pytest.raises(ValueError, match=r"^--mask-whole-words does not work: "):
         train_here(pretrained.data, tmp_path, *MASKED, "--mask-whole-words")
+
+
+def test_an_encoder_does_not_translate(pretrained: Pretrained, tmp_path: Path):
+    words = (pretrained.data / "dict.txt").read_text(encoding="utf-8")
+    for lang in ("en", "de"):
+        (tmp_path / f"dict.{lang}.txt").write_text(f"{words}<mask> 1\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"^--path .* must be an encoder-decoder model, but is a RoformerModel$"):
+        Translator.from_args([str(tmp_path), "--path", str(pretrained.checkpoint), "-s", "en", "-t", "de", "--cpu"])

@@ -1,12 +1,8 @@
 """fairseq-train itself: several ranks, a kill, fine-tuning from a stock model, guided alignment, wrong options."""
 
-import os
 import re
 import shutil
 import signal
-import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +13,7 @@ from fairseq.criterions import CRITERION_REGISTRY
 from fairseq.distributed import ModuleProxyWrapper
 
 from tests.support import ROOT
+from tests.support.ranks import start, train_on_two_ranks
 from tests.support.small import TASK, sample, small
 from tests.support.trained import Trained, call
 
@@ -36,12 +33,6 @@ def command(data: Path, *options: str, arch: str = "transformer_rope_tiny") -> l
     return ["fairseq_cli.train", str(data), "--user-dir", user_dir, "--arch", arch, *SIZES, *COMMON, *options]
 
 
-def start(*arguments: str) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    pipe = subprocess.PIPE
-    return subprocess.Popen([sys.executable, "-m", *arguments], stdout=pipe, stderr=pipe, cwd=ROOT, env=environment)
-
-
 def train(data: Path, *options: str, **kwargs: str) -> str:
     done = call(*command(data, *options, **kwargs))
     return (done.stdout + done.stderr).decode()
@@ -59,23 +50,9 @@ def test_two_ranks_equal_one_process_with_update_freq_2(trained: Trained, tmp_pa
         *("--max-update", "6", "--disable-validation"),
     )
     alone = train(trained.data, *options, "--update-freq", "2", "--save-dir", str(tmp_path / "one"))
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        address = f"tcp://localhost:{free.getsockname()[1]}"
-    shared = ("--distributed-world-size", "2", "--distributed-init-method", address, "--distributed-no-spawn")
-    ranks = [
-        start(
-            *command(trained.data, *options, *shared, "--distributed-backend", "gloo"),
-            # on the CPU fairseq gives torch's own DDP a GPU number, which it refuses: see the next test for that
-            *("--ddp-backend", "legacy_ddp"),
-            *("--distributed-rank", str(rank), "--save-dir", str(tmp_path / "two")),
-        )
-        for rank in range(2)
-    ]
-    outputs = [b"".join(rank.communicate(timeout=300)).decode() for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], outputs[0][-3000:] + outputs[1][-3000:]
+    together = train_on_two_ranks(command(trained.data, *options), tmp_path / "two")
     # the ranks' gradients are added in another order: the last printed digit may differ by one
-    assert len(losses(alone)) == 24 and losses(outputs[0]) == pytest.approx(losses(alone), rel=5e-4, abs=1.5e-3)
+    assert len(losses(alone)) == 24 and losses(together) == pytest.approx(losses(alone), rel=5e-4, abs=1.5e-3)
     one, two = (torch.load(tmp_path / name / "checkpoint_last.pt")["model"] for name in ("one", "two"))
     for name in one:
         torch.testing.assert_close(two[name], one[name], atol=1e-6, rtol=1e-5)

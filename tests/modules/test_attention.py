@@ -12,6 +12,7 @@ from fairseq_rope.models._options import rotary_embedding
 from fairseq_rope.modules import attention_core
 from fairseq_rope.modules.attention import SelfAttention
 from fairseq_rope.modules.cpu import accelerate
+from fairseq_rope.modules.cpu.dropout import Dropout
 from fairseq_rope.modules.positions.base import PositionMethod
 from tests.support.models import SMALL, build_model
 from tests.support.near import AUTOCAST, GRADIENTS, SAME, near
@@ -186,6 +187,17 @@ def test_dropout_is_on_in_training_off_in_evaluation_and_kept_on_request(need_we
     assert varies()
     average = sum(attend(attention, x, need_weights=need_weights)[0].detach() for _ in range(400)) / 400
     assert (average - attend(make(), x)[0]).abs().mean() < DROPOUT_MEAN
+
+
+def test_probabilities_are_dropped_by_the_cheap_way_of_the_cpu():
+    q, k, v = torch.randn(3, B, H, T, D, generator=torch.Generator().manual_seed(6))
+    dropout = Dropout(0.3).train()
+    torch.manual_seed(9)
+    found, _ = attention_core.attend(
+        q, k, v, attn_mask=None, key_padding_mask=None, dropout=dropout, need_weights=False
+    )
+    torch.manual_seed(9)
+    near(found, dropout((q @ k.mT / D**0.5).softmax(dim=-1)) @ v)
 
 
 @MASK

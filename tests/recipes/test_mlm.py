@@ -89,6 +89,13 @@ BAD = {  # arguments after the others, settings -> the error
     "a missing file": (["--valid", "nowhere.txt"], {}, "--valid nowhere.txt: there is no such file"),
     "shards": ([], {"SHARDS": "2"}, "SHARDS must be 1 with running text, whose lines belong together, but is 2"),
     "a language": (["--lang", "../en"], {}, "SOURCE_LANG must be of letters, digits, _ and -, but is ../en"),
+    "a conf": (["--conf", "none"], {}, "--conf none: there is no "),
+    "a model": (
+        ["--models", "rope"],
+        {},
+        "--models must be of bert roformer sinusoidal roformer_ntk roformer_yarn, but is",
+    ),
+    "a stage": (["learn"], {}, "a stage must be of fetch prepare train average evaluate, but is learn"),
     "an option of pairs": (["-s", "en"], {}, "there is no option -s, see --help"),
 }
 
