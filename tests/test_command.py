@@ -10,7 +10,9 @@ from fairseq_rope_data.__main__ import PROGRAMS
 from tests.support import ROOT
 
 # programs that recipes alone call
-FOR_RECIPES = {"fingerprint", "follow", "gunzip", "join_text", "provenance", "recorded", "tar_archive"}
+FOR_RECIPES = {
+    *("fingerprint", "follow", "gunzip", "join_text", "pretrained", "provenance", "recorded", "tar_archive"),
+}
 # what would show that torch is loaded: it takes seconds and 300 MB
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None; from fairseq_rope_data.__main__ import main; main()"
 

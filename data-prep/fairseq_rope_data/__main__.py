@@ -12,8 +12,8 @@ from pathlib import Path
 
 from fairseq_rope_data.errors import UserError, run
 
-_TOOLS = "average compare convert decay huggingface masked plot repair report results score translate"
-_TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe clean_corpus windows"
+_TOOLS = "average classify compare convert decay huggingface masked plot repair report results score translate"
+_TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe wordpiece clean_corpus windows glue"
 _RECORDS = "check_corpus check_text manifest check_manifest sgm grammar"
 # the modules that `python -m` runs, by command
 PROGRAMS = {

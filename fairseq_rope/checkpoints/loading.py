@@ -10,7 +10,7 @@ from typing import Any
 from fairseq import checkpoint_utils, utils
 from fairseq.models import FairseqEncoderModel
 
-from fairseq_rope.checkpoints.files import load_checkpoint
+from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
 from fairseq_rope_data.errors import UserError
 
 
@@ -78,6 +78,21 @@ def load_with_task(path: str, *, data: str, overrides: dict[str, Any] | None = N
         chosen = {**(overrides or {}), "data": data, "eval_bleu": False}
         (model,), _, task = checkpoint_utils.load_model_ensemble_and_task([path], arg_overrides=chosen)
     return model.eval(), task
+
+
+def load_upgraded(path: Path) -> Checkpoint:
+    """Read a checkpoint as fairseq upgrades it: it has `cfg`, also where the file has `args`.
+
+    Raises:
+        UserError: see `load_checkpoint`; or it is of a fairseq that nobody has any more.
+    """
+    load_checkpoint(path)  # for its checks, whose errors say what is wrong with a file
+    try:
+        return checkpoint_utils.load_checkpoint_to_cpu(str(path))
+    except UserError:  # of the checks in compat/
+        raise
+    except Exception as error:
+        raise UserError(f"cannot load {path}: {brief(error)}") from error
 
 
 @contextlib.contextmanager

@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fairseq import checkpoint_utils
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 from fairseq.models.transformer import TransformerModel
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from omegaconf import DictConfig, OmegaConf
 
 from fairseq_rope.checkpoints.data_folder import check_no_colon, languages
-from fairseq_rope.checkpoints.files import Checkpoint, load_checkpoint
-from fairseq_rope.checkpoints.loading import brief
+from fairseq_rope.checkpoints.files import Checkpoint
+from fairseq_rope.checkpoints.loading import brief, load_upgraded
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError
 
@@ -61,13 +60,7 @@ def read_original(path: Path, data: Path) -> Original:
         UserError: no checkpoint, one of another model or task, or no folder of fairseq-preprocess for its languages.
     """
     check_no_colon("--from", str(path))
-    load_checkpoint(path)  # for its checks, whose errors say what is wrong with a file
-    try:
-        state = checkpoint_utils.load_checkpoint_to_cpu(str(path))
-    except UserError:  # of the checks in compat/
-        raise
-    except Exception as error:  # options of a fairseq that nobody has any more
-        raise UserError(f"cannot load {path}: {brief(error)}") from error
+    state = load_upgraded(path)
     model = _model_options(path, state)
     return Original(path, state, model, _task(path, state, data), data)
 

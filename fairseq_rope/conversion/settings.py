@@ -2,13 +2,12 @@
 
 import shlex
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fairseq.models import ARCH_CONFIG_REGISTRY
 from fairseq.models.transformer import TransformerModel
 from fairseq.registry import REGISTRIES
 
+from fairseq_rope.checkpoints.command_line import arch_defaults, option_words, words_of
 from fairseq_rope.conversion.original import Original, check_sets
 from fairseq_rope.conversion.rotary import ARCH, rotary_options, stock_options
 from fairseq_rope.models.translation import TransformerRopeModel
@@ -48,18 +47,12 @@ def settings_text(original: Original) -> str:
 
 def rotary_words(original: Namespace) -> list[str]:
     """Return the options of fairseq-train that make the rotary model of an original with these options."""
-    return ["--arch", ARCH, *_words(TransformerRopeModel, rotary_options(original), _defaults(ARCH))]
+    return ["--arch", ARCH, *words_of(TransformerRopeModel, rotary_options(original), arch_defaults(ARCH))]
 
 
 def stock_words(original: Namespace) -> list[str]:
     """Return the options of fairseq-train that make an original's model itself, with no embeddings to load."""
-    return ["--arch", original.arch, *_words(TransformerModel, stock_options(original), _defaults(original.arch))]
-
-
-def _defaults(arch: str) -> Namespace:
-    args = Namespace()
-    ARCH_CONFIG_REGISTRY[arch](args)
-    return args
+    return ["--arch", original.arch, *words_of(TransformerModel, stock_options(original), arch_defaults(original.arch))]
 
 
 def _component(original: Original, kind: str) -> list[str]:
@@ -69,7 +62,7 @@ def _component(original: Original, kind: str) -> list[str]:
     registered = REGISTRIES[kind]["registry"].get(name)
     if registered is None:
         raise UserError(f"--from {original.path}: this installation has no --{kind} {name}")
-    return [f"--{kind}", name, *_words(registered, Namespace(**section), Namespace())]
+    return [f"--{kind}", name, *words_of(registered, Namespace(**section), Namespace())]
 
 
 def _rest(original: Original) -> list[str]:
@@ -81,28 +74,7 @@ def _rest(original: Original) -> list[str]:
     parser = ArgumentParser()
     type(original.task).add_args(parser)
     kept = Namespace(**{name: task[name] for name in _TASK if name in task})
-    return [*words, *_option_words(parser, kept, {})]
-
-
-def _words(component: Any, values: Namespace, defaults: Namespace) -> list[str]:
-    parser = ArgumentParser()
-    component.add_args(parser)
-    return list(_option_words(parser, values, vars(defaults)))
-
-
-def _option_words(parser: ArgumentParser, values: Namespace, defaults: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the command line that gives `values` to a parser's options, less what is default anyway."""
-    for action in parser._actions:
-        value = getattr(values, action.dest, None)
-        default = defaults.get(action.dest, action.default)
-        # an interpolation is the value of another component's option
-        if value is None or str(value) == str(default) or str(default).startswith("${"):
-            continue
-        if action.nargs == 0:
-            if value == action.const:
-                yield action.option_strings[0]
-        elif action.option_strings:
-            yield from (action.option_strings[0], str(value))
+    return [*words, *option_words(parser, kept, {})]
 
 
 def _option(name: str) -> str:

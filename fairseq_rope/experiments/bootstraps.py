@@ -1,6 +1,6 @@
 """Whether the models of an experiment differ by more than the noise of the test set: paired bootstraps over seeds.
 
-What is drawn anew are the sentences of a translation, or the blocks of a text with masked tokens.
+What is drawn anew are the sentences of a translation, the blocks of a text with masked tokens, or classified examples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,6 +10,7 @@ from pathlib import Path
 from fairseq_rope.experiments.block_bootstraps import block_bootstraps
 from fairseq_rope.experiments.markdown import table
 from fairseq_rope.experiments.pairs import shared_seeds
+from fairseq_rope.experiments.prediction_bootstraps import prediction_bootstraps
 from fairseq_rope.experiments.work_folder import Model, reports
 from fairseq_rope.scoring.bootstrap import Bootstrap, Comparison, Difference, Result
 from fairseq_rope.scoring.checks import ALLOWED
@@ -38,7 +39,7 @@ def bootstraps(models: Sequence[Model]) -> Iterator[ModelBootstrap]:
     """
     baseline = models[0]
     for model in models[1:]:
-        for bootstraps_of in (_of_translations, block_bootstraps):
+        for bootstraps_of in (_of_translations, block_bootstraps, prediction_bootstraps):
             for test_set, seeds, metrics in bootstraps_of(baseline, model):
                 yield ModelBootstrap(test_set, baseline.name, model.name, seeds, metrics)
 

@@ -47,6 +47,7 @@ from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import (
     Model,
     find_models,
+    is_trained,
     model_rows,
     reports,
     run_statistics,
@@ -82,7 +83,7 @@ def _model(model: Model) -> dict[str, Any]:
         "seeds": [*model.runs],
         "statistics": {name: _statistic(row) for name, row in rows.items()},
         "buckets": _buckets(model),
-        "curves": {seed: _curve(folder) for seed, folder in model.runs.items()},
+        "curves": {seed: _curve(folder) for seed, folder in model.runs.items() if is_trained(folder)},
     }
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fairseq_rope.experiments.markdown import table
 from fairseq_rope.experiments.pairs import shared_seeds
 from fairseq_rope.experiments.train_log import TrainLog, Validation, read_train_log
-from fairseq_rope.experiments.work_folder import Model
+from fairseq_rope.experiments.work_folder import Model, is_trained
 
 TITLE = (
     "Updates and minutes to the best validation loss of the other model, of those that the other one took; "
@@ -85,6 +85,8 @@ def _reach(model: Model, other: Model) -> Reach | None:
     """Return what `model` needs; None where no seed has numbers of both."""
     losses, points = {}, {}
     for seed in shared_seeds(model, other):
+        if not (is_trained(model.runs[seed]) and is_trained(other.runs[seed])):
+            continue
         logs = [each.runs[seed] / "train.log" for each in (model, other)]
         if logs[0].resolve() == logs[1].resolve():  # one training, whose model is read in two ways
             continue

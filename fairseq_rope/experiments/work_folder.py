@@ -2,7 +2,10 @@
 
 WORK/rope, WORK/sinusoidal       runs: folders with a train.log; the seed is 1
 WORK/rope-seed2                  the same model with another seed
-WORK/NAME/score-SET.json         the report of tools.score --json on a test set, or of tools.masked --json on blocks
+WORK/NAME/baseline.txt           in the place of train.log: nothing was trained, and this says in a line what it is
+WORK/NAME/score-SET.json         the report of tools.score or tools.classify --json on a test set, or of tools.masked
+                                 --json on blocks
+WORK/NAME/predictions-SET.tsv    what tools.classify --output wrote
 WORK/NAME/hyp-SET.LANG           what tools.score --save-hyps wrote
 WORK/raw/SET.LANG                raw references
 """
@@ -21,6 +24,7 @@ from fairseq_rope_data.errors import UserError
 
 StatisticsOf = Callable[[Path], dict[str, Statistic]]
 
+TRAINED, UNTRAINED = "train.log", "baseline.txt"
 _NAME = re.compile(r"(?s:(.+?))(?:-seed([0-9]+))?")
 
 
@@ -54,7 +58,7 @@ def find_models(work: Path | Sequence[Path], names: Sequence[str] = ()) -> list[
     """
     models: dict[str, dict[int, Path]] = {}
     works = [work] if isinstance(work, Path) else work
-    folders = [log.parent for each in works for log in each.glob("*/train.log")]
+    folders = [file.parent for each in works for name in (TRAINED, UNTRAINED) for file in each.glob(f"*/{name}")]
     for name, seed, folder in sorted((*name_and_seed(folder), folder) for folder in folders):
         runs = models.setdefault(name, {})
         if seed in runs:
@@ -62,7 +66,7 @@ def find_models(work: Path | Sequence[Path], names: Sequence[str] = ()) -> list[
         runs[seed] = folder
     named = " and ".join(map(str, works))
     if not models:
-        raise UserError(f"{named} holds no model: a model is a folder with a train.log")
+        raise UserError(f"{named} holds no model: a model is a folder with a {TRAINED}")
     for name in names:
         if name not in models:
             raise UserError(f"--models {name}: {named} holds no such model, only {', '.join(models)}")
@@ -82,7 +86,7 @@ def validated_models(models: Sequence[Model]) -> tuple[list[Model], list[str]]:
     for model in models:
         for seed, folder in model.runs.items():
             try:
-                read_train_log(folder / "train.log")
+                _ = is_trained(folder) and read_train_log(folder / TRAINED)
             except NoValidationError as error:
                 notes.append(f"note on {folder.name}: left out, no validation is in its log")
                 errors.append(error)
@@ -91,6 +95,11 @@ def validated_models(models: Sequence[Model]) -> tuple[list[Model], list[str]]:
     if not found:
         raise errors[0]
     return [Model(name, runs) for name, runs in found.items()], notes
+
+
+def is_trained(folder: Path) -> bool:
+    """Return whether a run was trained; one that was not has scores alone."""
+    return (folder / TRAINED).is_file()
 
 
 def name_and_seed(folder: Path) -> tuple[str, int]:
@@ -110,16 +119,7 @@ def model_rows(model: Model, statistics_of: StatisticsOf) -> Rows:
 
 def run_statistics(folder: Path) -> dict[str, Statistic]:
     """Return the statistics of a run by name, in the table's order."""
-    log = read_train_log(folder / "train.log")
-    last, best = log.validations[-1], log.best
-    rows = {
-        "parameters": Statistic((log.parameters,), specs=(",.0f",)),
-        "epochs, updates": Statistic((last.epoch, last.updates), "{}, {}", (",.0f", ",.0f")),
-        "training, minutes": Statistic((log.seconds / 60,), specs=(".1f",)),
-        "valid loss, best": Statistic((best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f"), "difference", True),
-    }
-    if not math.isnan(log.words_per_second):
-        rows["training, words/s"] = Statistic((log.words_per_second,), specs=(",.0f",), compared="ratio")
+    rows = _training_statistics(folder) if is_trained(folder) else {}
     for name, report in reports(folder).items():
         for score in report["scores"]:
             rows[f"{name}: {score['name']}"] = Statistic(
@@ -131,6 +131,20 @@ def run_statistics(folder: Path) -> dict[str, Statistic]:
         if windows := report.get("windows"):
             rows[f"{name}: BLEU by sentence"] = Statistic((windows["sentences"]["value"],), compared="difference")
             rows[f"{name}: windows of another number"] = Statistic((windows["wrong"],), specs=(",.0f",))
+    return rows
+
+
+def _training_statistics(folder: Path) -> dict[str, Statistic]:
+    log = read_train_log(folder / TRAINED)
+    last, best = log.validations[-1], log.best
+    rows = {
+        "parameters": Statistic((log.parameters,), specs=(",.0f",)),
+        "epochs, updates": Statistic((last.epoch, last.updates), "{}, {}", (",.0f", ",.0f")),
+        "training, minutes": Statistic((log.seconds / 60,), specs=(".1f",)),
+        "valid loss, best": Statistic((best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f"), "difference", True),
+    }
+    if not math.isnan(log.words_per_second):
+        rows["training, words/s"] = Statistic((log.words_per_second,), specs=(",.0f",), compared="ratio")
     return rows
 
 

@@ -37,6 +37,7 @@ def curves_figure(models: Mapping[str, Any]) -> PageFigure:
     Args:
         models: those of `experiments.data.results_data`.
     """
+    models = {name: model for name, model in models.items() if model["curves"]}
     with page_style("curves") as (figure, axes):
         for i, (name, model) in enumerate(models.items()):
             style = line_style(i, COLORS)

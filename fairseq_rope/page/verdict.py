@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fairseq_rope.scoring.classification import METRICS
+
 _NAMES = ("BLEU", "BLEU4", "chrF2", "bits")  # which score is the one that counts: the first of these
 
 
@@ -15,10 +17,12 @@ def question(results: Mapping[str, Any]) -> str:
 
 
 def headline_score(results: Mapping[str, Any]) -> str | None:
-    """Return the statistic that verdicts are about: BLEU, or bits, of the first test set; None without scores."""
+    """Return the statistic that verdicts are about: BLEU, bits or a task's own score, of the first set; else None."""
     names = dict.fromkeys(name for model in results["models"].values() for name in model["statistics"])
     scores = [name for name in names if ": " in name]
-    return next((name for kind in _NAMES for name in scores if name.endswith(f": {kind}")), None)
+    translated = (name for kind in _NAMES for name in scores if name.endswith(f": {kind}"))
+    # of classification that of the task, which comes first
+    return next(translated, next((name for name in scores if name.partition(": ")[2] in METRICS), None))
 
 
 def verdicts(results: Mapping[str, Any]) -> list[str]:

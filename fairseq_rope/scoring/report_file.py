@@ -4,20 +4,30 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fairseq_rope.scoring.prediction_report import PredictionReport
 from fairseq_rope.scoring.report import Report
 from fairseq_rope_data.errors import UserError
 
 
-def report_text(report: Report) -> str:
+def report_text(report: Report | PredictionReport) -> str:
     """Return a report as text for people: a line for each score and one for its signature."""
-    lines = [f"{report.sentences} {'sentences' if report.windows is None else 'windows'}"]
+    windows = isinstance(report, Report) and report.windows is not None
+    counted = "windows" if windows else "sentences" if isinstance(report, Report) else "examples"
+    lines = [f"{report.sentences} {counted}"]
     for entry in report.scores:
         lines += [entry.text, f"    {entry.signature}"]
+    if isinstance(report, Report):
+        lines += _translation_lines(report)
+    return "\n".join(lines + [f"note: {note}" for note in report.notes])
+
+
+def _translation_lines(report: Report) -> list[str]:
+    lines = []
     if report.buckets:
         lines.append("BLEU by words of the source:")
     for bucket in report.buckets:
@@ -27,15 +37,14 @@ def report_text(report: Report) -> str:
         lines += [f"BLEU by sentence, {wrong}:", f"    all   {report.windows.sentences.text}"]
         for place in report.windows.positions:
             lines.append(f"    {place.position:<5} of a window, {place.sentences} sentences: {place.score.text}")
-    return "\n".join(lines + [f"note: {note}" for note in report.notes])
+    return lines
 
 
-def report_json(report: Report) -> str:
-    """Return a report as a JSON object on one line."""
-    versions = {name: version(name) for name in ("sacrebleu", "sacremoses")}
-    fields: dict[str, Any] = {**dataclasses.asdict(report), "versions": versions}
-    del fields["raw_hyps"]
-    if report.windows is None:
+def report_json(report: Report | PredictionReport, packages: Sequence[str] = ("sacrebleu", "sacremoses")) -> str:
+    """Return a report, with the versions of the packages that have scored, as a JSON object on one line."""
+    fields: dict[str, Any] = {**dataclasses.asdict(report), "versions": {name: version(name) for name in packages}}
+    fields.pop("raw_hyps", None)
+    if fields.get("windows", 0) is None:
         del fields["windows"]
     return json.dumps(fields, ensure_ascii=False)
 

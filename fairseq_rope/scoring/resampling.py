@@ -60,7 +60,7 @@ def resampled_scores(
     Raises:
         UserError: SACREBLEU_SEED is no seed.
     """
-    seed = _seed()
+    seed = resampling_seed()
     logging.getLogger("sacrebleu").setLevel(logging.WARNING)
     # N sentences, T texts, C statistics of each
     statistics = _statistics(metric, texts, refs)
@@ -94,7 +94,7 @@ def resampled_sums(
     Raises:
         UserError: SACREBLEU_SEED is no seed.
     """
-    seed = _seed()
+    seed = resampling_seed()
     resampled = _resample(statistics, score_of, samples, seed)
     found = [Resampled(score_of(whole), own) for whole, own in zip(statistics.sum(0), resampled, strict=True)]
     return ResampledScores(name, found, f"{signature}|seed:{str(seed).lower()}|bs:{samples}")
@@ -134,7 +134,12 @@ def p_value(difference: float, samples: Array) -> float:
     return (larger + 1) / (len(samples) + 1)
 
 
-def _seed() -> int | None:
+def resampling_seed() -> int | None:
+    """Return sacreBLEU's seed, of SACREBLEU_SEED in the environment: 12345 if that is not set, None for `None`.
+
+    Raises:
+        UserError: it is no seed.
+    """
     seed = os.environ.get("SACREBLEU_SEED", "12345")
     if not re.fullmatch("[0-9]{1,18}|[Nn]one", seed):
         raise UserError(f"SACREBLEU_SEED in the environment must be a number or None, but is {seed!r}")
@@ -156,12 +161,17 @@ def _statistics(metric: Metric, texts: Sequence[Sequence[str]], refs: Sequence[s
 
 def _resampled_sums(statistics: Array, samples: int, seed: int | None) -> Iterator[Array]:
     """Yield the sums of statistics (N, X) over the sentences of each resampled test set, (X,)."""
-    rng, sentences = np.random.default_rng(seed), len(statistics)
-    for size in _parts(samples, max(1, _DRAWS // sentences)):
-        drawn = rng.choice(sentences, size=(size, sentences), replace=True)
-        counts = np.array([np.bincount(row, minlength=sentences) for row in drawn], dtype=np.float64)
+    for counts in draws(len(statistics), samples, seed):
         # (size, N) @ (N, X) -> (size, X)
         yield from counts @ statistics
+
+
+def draws(sentences: int, samples: int, seed: int | None) -> Iterator[Array]:
+    """Yield how often each sentence is in each resampled test set, (size, N), for as many as are in memory at once."""
+    rng = np.random.default_rng(seed)
+    for size in _parts(samples, max(1, _DRAWS // sentences)):
+        drawn = rng.choice(sentences, size=(size, sentences), replace=True)
+        yield np.array([np.bincount(row, minlength=sentences) for row in drawn], dtype=np.float64)
 
 
 def _parts(whole: int, size: int) -> Iterator[int]:

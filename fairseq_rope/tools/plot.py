@@ -16,7 +16,7 @@ from fairseq_rope.experiments.curves import draw_curves
 from fairseq_rope.experiments.length_curves import length_curves
 from fairseq_rope.experiments.length_figure import draw_length_curves
 from fairseq_rope.experiments.train_log import read_train_log
-from fairseq_rope.experiments.work_folder import find_models
+from fairseq_rope.experiments.work_folder import find_models, is_trained
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 
@@ -41,7 +41,7 @@ def main() -> None:
             raise UserError(f"--lengths {args.lengths}: {args.work} has no score-{args.lengths}-LENGTH.json of blocks")
         draw_length_curves(found, args.output, score=f"bits a masked token, {args.lengths}", unit="tokens")
     elif args.windows is None:
-        folders = [folder for model in models for folder in model.runs.values()]
+        folders = [folder for model in models for folder in model.runs.values() if is_trained(folder)]
         draw_curves({folder.name: read_train_log(folder / "train.log") for folder in folders}, args.output)
     else:
         curves = length_curves(args.work, models, args.windows, args.source_lang)

@@ -43,6 +43,7 @@ parse_options() {
     shift "$TAKEN"
   done
   source_conf "$CONF"
+  own_models
   MODELS=${models:-$MODELS} SEEDS=${seeds:-$SEEDS}
   check_models
   # 01 would be another folder than 1, and numpy takes no seed of more than 32 bits
@@ -56,6 +57,9 @@ parse_options() {
 own_option() {
   die "there is no option $1, see --help"
 }
+
+# own_models: a recipe whose models are not those of the conf defines this again.
+own_models() { :; }
 
 # need_value WHAT OPTION [VALUE...]: die when OPTION stands without its value.
 need_value() {

@@ -1,0 +1,36 @@
+"""The command line of fairseq-train that gives a component the options of a checkpoint."""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fairseq.models import ARCH_CONFIG_REGISTRY
+
+
+def arch_defaults(arch: str) -> Namespace:
+    """Return the options that an arch sets where none is given."""
+    args = Namespace()
+    ARCH_CONFIG_REGISTRY[arch](args)
+    return args
+
+
+def words_of(component: Any, values: Namespace, defaults: Namespace) -> list[str]:
+    """Return the options of a model, criterion or optimizer that have other values than `defaults`."""
+    parser = ArgumentParser()
+    component.add_args(parser)
+    return list(option_words(parser, values, vars(defaults)))
+
+
+def option_words(parser: ArgumentParser, values: Namespace, defaults: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the command line that gives `values` to a parser's options, less what is default anyway."""
+    for action in parser._actions:
+        value = getattr(values, action.dest, None)
+        default = defaults.get(action.dest, action.default)
+        # an interpolation is the value of another component's option
+        if value is None or str(value) == str(default) or str(default).startswith("${"):
+            continue
+        if action.nargs == 0:
+            if value == action.const:
+                yield action.option_strings[0]
+        elif action.option_strings:
+            yield from (action.option_strings[0], str(value))

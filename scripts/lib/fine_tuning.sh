@@ -1,0 +1,228 @@
+# Pre-trained models fine-tuned on a task, each with several rates of which the validation set chooses one: sourced after
+# recipe.sh.
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2153  # settings of this file and of others
+#
+# In:  $WORK/data-bin; the folders of --from, each a work folder of run_mlm.sh, or one with model.pt, dict.txt and vocab.txt
+# Out: $WORK/MODEL/lr-RATE    a training: checkpoint_best.pt, its log, its predictions and scores on valid
+#      $WORK/MODEL            those of the best rate, and of the other sets
+#      $WORK/majority, bag_of_words  what is reached without a network
+# Settings: RATES, LENGTH, BATCH, MAX_BATCH, MAX_EPOCH, WARMUP, TRAIN, SAVE. A recipe defines
+#
+#   check_task   what is given is right; sets TASK_OPTIONS, of fairseq-train, EXAMPLES, SETS, LABELED and GIVEN_FILES
+#   task_record  its own settings
+#   classify     classify OPTION...: predictions and scores
+#   prepare_task $WORK/data-bin and manifest.json
+#   PREPARE      options of its preparation
+
+ALL_STAGES=(prepare train evaluate)
+STAGES=("${ALL_STAGES[@]}")
+declare -A FACTS=() # checkpoint -> size and SHA-256
+GIVEN_FACTS=""
+BASELINES=(majority bag_of_words)
+
+# shellcheck source=scripts/lib/pretrained.sh
+source "$ROOT/scripts/lib/pretrained.sh"
+
+# run_fine_tuning PREPARATION: all stages that are named; the first is data-prep/PREPARATION.sh, called with PREPARE.
+run_fine_tuning() {
+  check_fine_tuning
+  setup_env "" data,plot,classify
+  read_vocabulary
+  check_task
+  each_model read_pretrained
+  ((CHECK == 0)) || exit 0
+  lock_work
+  read_facts
+  compare_fine_tuned
+  export WORK
+  ! has_stage prepare || RECIPE_PROCESS=$$ bash "$ROOT/data-prep/$1.sh" "${PREPARE[@]}" prepare
+  share_work
+  ! has_stage train || each_model_runs train
+  has_stage evaluate || return 0
+  each_model_runs evaluate
+  write_baselines
+  # shellcheck disable=SC2086  # names without spaces
+  python -m fairseq_rope.tools.results "$WORK" --models $MODELS "${BASELINES[@]}"
+  # shellcheck disable=SC2086
+  write_page $MODELS "${BASELINES[@]}"
+}
+
+# prepare_fine_tuning: the stage prepare alone, which a recipe calls as a program too. prepare_task is the recipe's own.
+prepare_fine_tuning() {
+  check_fine_tuning
+  part_of_a_run || setup_env "" data
+  read_vocabulary
+  check_task
+  ((CHECK == 0)) || exit 0
+  part_of_a_run || lock_work
+  read_facts
+  [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
+  refuse_changed
+  prepare_task
+}
+
+check_fine_tuning() {
+  local name rate
+  for name in LENGTH BATCH MAX_BATCH MAX_EPOCH PARALLEL JOBS; do check_number "$name" 1; done
+  check_number WARMUP 0 100
+  ((${#RATES[@]})) || die "RATES must have a rate"
+  for rate in "${RATES[@]}"; do
+    [[ $rate =~ ^[0-9]{1,3}(\.[0-9]{1,9})?(e-?[0-9]{1,2})?$ && ${rate%e*} =~ [1-9] ]] || die "RATES must be numbers above 0, such as 2e-5, but has $(quoted "$rate")"
+  done
+  check_hardware
+  [[ $WORK == /* ]] || WORK=$PWD/$WORK
+  check_path WORK "$WORK"
+  for name in "${FROM[@]}"; do check_path --from "$name"; done
+  check_path "the folder of this clone" "$ROOT"
+  mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
+}
+
+# read_facts: size and SHA-256 of what is given.
+read_facts() {
+  local file
+  VERSIONS=$(python -m fairseq_rope_data.fingerprint --versions)
+  GIVEN_FACTS=$(python -m fairseq_rope_data.fingerprint -- "${GIVEN_FILES[@]}" "$CODES" "$DICTIONARY")
+  for file in "${!WORDS[@]}"; do FACTS[$file]=$(python -m fairseq_rope_data.fingerprint -- "$file"); done
+}
+
+data_record() {
+  printf '[given]\n%s\n[prepare]\n' "$GIVEN_FACTS"
+  task_record
+  values NORMALIZE LOWERCASE MOSES BPE
+}
+
+train_record() { # MODEL SEED RATE
+  local options
+  data_record
+  printf '[pretrained]\n%s\n[train]\n' "${FACTS[$(pretrained_checkpoint "$1" "$2")]}"
+  tuning_options options "$@"
+  option_lines "${options[@]}"
+  printf 'BATCH=%s\n' "$BATCH"
+}
+
+score_record() { # MODEL SEED
+  local rate
+  for rate in "${RATES[@]}"; do train_record "$1" "$2" "$rate"; done
+}
+
+# compare_fine_tuned: what there is of this work folder is made from what is given and these settings.
+compare_fine_tuned() {
+  [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
+  refuse_changed # or each model would be named
+  each_model compare_tuned
+  refuse_changed
+}
+
+compare_tuned() { # MODEL SEED DIR
+  local rate set
+  for rate in "${RATES[@]}"; do
+    [[ ! -d $3/lr-$rate ]] || ! has_checkpoint "$3/lr-$rate" ||
+      compare_record "$3/lr-$rate" "$3/lr-$rate/settings" "$(train_record "$1" "$2" "$rate")"
+  done
+  for set in "${SETS[@]}"; do
+    [[ ! -s $3/score-$set.json ]] || compare_record "$3/score-$set.json" "$3/score-$set.json.settings" "$(score_record "$1" "$2")"
+  done
+}
+
+# tuning_options OPTIONS MODEL SEED RATE: fill the array OPTIONS with fairseq-train's, less those of place and hardware.
+tuning_options() {
+  local -n options_=$1
+  local updates=$(((EXAMPLES + BATCH - 1) / BATCH * MAX_EPOCH)) words
+  eval "words=(${WORDS[$(pretrained_checkpoint "$2" "$3")]})"
+  options_=("${words[@]}" "${TASK_OPTIONS[@]}" --max-positions "$LENGTH" --shorten-method truncate "${TRAIN[@]}" --lr "$4"
+    --total-num-update "$updates" --warmup-updates "$((updates * WARMUP / 100))" --max-epoch "$MAX_EPOCH" --seed "$3"
+    --required-batch-size-multiple 1 "${SAVE[@]}")
+}
+
+# example_batches OPTIONS: fill the array OPTIONS with those by which all GPUs together take BATCH examples an update.
+example_batches() {
+  local -n batches_=$1
+  local workers=$(((GPUS ? GPUS : 1) * NODES)) frequency
+  frequency=$(((BATCH + workers * MAX_BATCH - 1) / (workers * MAX_BATCH)))
+  ((BATCH % (workers * frequency) == 0)) || die "BATCH must be shared evenly by $workers GPUs in $frequency part(s), but is $BATCH"
+  batches_=(--batch-size "$((BATCH / (workers * frequency)))" --update-freq "$frequency")
+  ((workers == 1)) || batches_+=(--find-unused-parameters) # the head of the pre-training
+}
+
+train_model() { # MODEL SEED DIR
+  local rate
+  for rate in "${RATES[@]}"; do fine_tune "$1" "$2" "$3/lr-$rate" "$rate"; done
+}
+
+# fine_tune MODEL SEED DIR RATE: train, or go on after the last checkpoint that is whole.
+fine_tune() {
+  local dir=$3 batch options
+  if [[ -f $dir/trained ]]; then
+    log "have $dir/trained"
+    return
+  fi
+  [[ -d $WORK/data-bin ]] || die "$WORK/data-bin is missing: run the stage prepare first"
+  find_hardware
+  example_batches batch
+  tuning_options options "$1" "$2" "$4"
+  mkdir -p -- "$dir"
+  python -m fairseq_rope.tools.repair "$dir" >&2
+  begin_training "$dir" "$(train_record "$1" "$2" "$4")"
+  python -m fairseq_rope_data.provenance "$dir/provenance.jsonl" --source "$ROOT" --command "$COMMAND"
+  log "fine-tune $dir: ${options[*]}"
+  launch_training "$WORK/data-bin" --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" --log-file "$dir/train.log" \
+    --finetune-from-model "$(pretrained_checkpoint "$1" "$2")" "${batch[@]}" "${options[@]}" >&2
+  : >"$dir/trained"
+}
+
+# evaluate_model MODEL SEED DIR: predictions and scores of each rate on valid, then of the best one on all sets.
+evaluate_model() {
+  local rate best set name
+  for rate in "${RATES[@]}"; do
+    [[ -f $3/lr-$rate/trained ]] || die "$3/lr-$rate is not trained: run the stage train first"
+    step "$3/lr-$rate/score-valid.json" score_set "$3/lr-$rate" valid "$3/lr-$rate"
+  done
+  best=$(best_rate "$3")
+  log "the best rate of $3 is $best"
+  for name in train.log provenance.jsonl settings; do ln -sfn -- "lr-$best/$name" "$3/$name"; done
+  printf '%s\n' "$best" >"$3/rate"
+  for set in "${SETS[@]}"; do
+    keep_record "$3/score-$set.json.settings" "$(score_record "$1" "$2")"
+    step "$3/score-$set.json" score_set "$3/lr-$best" "$set" "$3"
+  done
+}
+
+score_set() { # TRAINING SET DIR
+  local submission=()
+  if [[ -s $1/score-$2.json && $1 != "$3" ]]; then # it was, to choose it
+    cp -- "$1/predictions-$2.tsv" "$3/"
+    cat -- "$1/score-$2.json"
+    return
+  fi
+  [[ " ${LABELED[*]} " == *" $2 "* ]] || submission=(--submission "$3/submission")
+  classify --path "$1/checkpoint_best.pt" --data "$WORK/data-bin" --subset "$2" --output "$3/predictions-$2.tsv" \
+    "${submission[@]}" --json
+}
+
+# best_rate DIR: that of the highest score on valid, the first one of the report; of equal ones the first.
+best_rate() {
+  local rate
+  for rate in "${RATES[@]}"; do
+    printf '%s %s\n' "$rate" "$(sed -E 's/.*"scores": \[\{"name": "[^"]*", "value": ([-0-9.e]+).*/\1/' "$1/lr-$rate/score-valid.json")"
+  done | sort --stable --key 2,2gr | awk 'NR == 1 { print $1 }'
+}
+
+# write_baselines: their scores, the same for each seed, so that differences are paired by seed.
+write_baselines() {
+  local name seed first dir set
+  for name in "${BASELINES[@]}"; do
+    first=$(model_dir "$name" "${SEEDS%%,*}")
+    mkdir -p -- "$first"
+    for set in "${LABELED[@]}"; do
+      keep_record "$first/score-$set.json.settings" "$(data_record)"
+      step "$first/score-$set.json" classify --baseline "${name//_/-}" --text "$WORK/raw" --subset "$set" \
+        --output "$first/predictions-$set.tsv" --json
+    done
+    printf 'not trained: see fairseq-rope classify --help\n' >"$first/baseline.txt"
+    for seed in ${SEEDS//,/ }; do
+      dir=$(model_dir "$name" "$seed")
+      [[ $dir == "$first" ]] || ln -sfn -- "${first##*/}" "$dir"
+    done
+  done
+}

@@ -1,0 +1,69 @@
+# Pre-trained models and their vocabulary, from the folders of --from: sourced by fine_tuning.sh.
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2153  # settings of this file and of others
+#
+# In:  the folders FROM: each a work folder of run_mlm.sh, whose models keep their names, or one with model.pt, dict.txt and
+#      vocab.txt, as `fairseq-rope huggingface import` and a copied vocab.txt make it, a model with the folder's name
+# Out: SOURCE_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, CODES, DICTIONARY; MODELS
+
+FROM=()
+declare -A PRETRAINED=() # model -> folder it is from
+declare -A WORDS=()      # checkpoint -> options of fairseq-train that make its model
+
+# own_models: what --from has are models by their names.
+own_models() {
+  local folder file name names=()
+  for folder in "${FROM[@]}"; do
+    name=""
+    for file in "$folder/model.pt" "$folder"/*/averaged.pt; do
+      [[ -s $file ]] || continue
+      name=${file%/*} name=${name##*/} name=${name%-seed*}
+      name=$(tr -c 'a-z0-9_\n' _ <<<"${name,,}")
+      [[ " ${BASELINES[*]} raw text download lock " != *" $name "* ]] || die "--from $folder: a model must not have the name $name"
+      [[ ${PRETRAINED[$name]:-$folder} == "$folder" ]] || die "--from ${PRETRAINED[$name]} and $folder both have a model $name: rename one"
+      [[ -n ${PRETRAINED[$name]:-} ]] || names+=("$name")
+      PRETRAINED[$name]=$folder
+      declare -ga "MODEL_${name^^}=()"
+    done
+    [[ -n $name ]] || die "--from must name folders with MODEL/averaged.pt or model.pt, but $folder has neither"
+  done
+  ((${#FROM[@]})) || die "--from must name a folder with pre-trained models"
+  [[ $MODELS != all ]] || MODELS=${names[*]}
+}
+
+# read_vocabulary: how text becomes pieces, as in the pre-training; all models of a work folder read the same ones.
+read_vocabulary() {
+  local settings folder first
+  for folder in "${FROM[@]}"; do
+    settings=$(python -m fairseq_rope_data.pretrained "$folder") || exit
+    eval "$settings"
+    first=${first:-$CODES:$DICTIONARY}
+    cmp --silent -- "${first%:*}" "$CODES" && cmp --silent -- "${first#*:}" "$DICTIONARY" ||
+      die "--from ${FROM[0]} and $folder have other vocabularies: fine-tune them in work folders of their own"
+  done
+}
+
+# pretrained_checkpoint MODEL SEED: that of the same seed; where there is none, the seeds that there are take turns.
+pretrained_checkpoint() {
+  local folder=${PRETRAINED[$1]} files=() file
+  if [[ ! -s $folder/model.pt ]]; then
+    file=$folder/$1-seed$2/averaged.pt
+    [[ $2 != 1 ]] || file=$folder/$1/averaged.pt
+    if [[ ! -s $file ]]; then
+      mapfile -t files < <(printf '%s\n' "$folder/$1"{,-seed*}/averaged.pt | sort --version-sort | grep -v '[*]')
+      [[ -s ${files[0]} ]] || files=("${files[@]:1}")
+      file=${files[($2 + ${#files[@]} - 1) % ${#files[@]}]}
+    fi
+  else
+    file=$folder/model.pt
+  fi
+  printf '%s' "$file"
+}
+
+# read_pretrained MODEL SEED: the options that make its model, once it fits vocabulary and length.
+read_pretrained() {
+  local file
+  file=$(pretrained_checkpoint "$1" "$2")
+  [[ -z ${WORDS[$file]:-} ]] || return 0
+  WORDS[$file]=$(python -m fairseq_rope.tools.classify --pretrained "$file" --dictionary "$DICTIONARY" --length "$LENGTH") || exit
+}
