@@ -128,7 +128,7 @@ compare_tuned() { # MODEL SEED DIR
 # tuning_options OPTIONS MODEL SEED RATE: fill the array OPTIONS with fairseq-train's, less those of place and hardware.
 tuning_options() {
   local -n options_=$1
-  local updates=$(((EXAMPLES + BATCH - 1) / BATCH * MAX_EPOCH)) words
+  local updates=$((MAX_EPOCH * ((EXAMPLES + BATCH - 1) / BATCH))) words
   eval "words=(${WORDS[$(pretrained_checkpoint "$2" "$3")]})"
   options_=("${words[@]}" "${TASK_OPTIONS[@]}" --max-positions "$LENGTH" --shorten-method truncate "${TRAIN[@]}" --lr "$4"
     --total-num-update "$updates" --warmup-updates "$((updates * WARMUP / 100))" --max-epoch "$MAX_EPOCH" --seed "$3"
