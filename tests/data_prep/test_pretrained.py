@@ -63,8 +63,7 @@ def test_what_is_no_folder_of_a_pretrained_model_is_named(tmp_path: Path, monkey
     assert error(tmp_path) == f"pretrained: error: {wanted}, but is {tmp_path}"
     work = recipe(tmp_path / "work", BPE="none")
     assert (
-        error(work)
-        == f"pretrained: error: {work}/manifest.json: BPE must be one of subword_nmt, "
+        error(work) == f"pretrained: error: {work}/manifest.json: BPE must be one of subword_nmt, "
         "sentencepiece, characters, words, but is 'none'"
     )
     (recipe(work) / "data-bin" / "dict.txt").unlink()
