@@ -1,6 +1,7 @@
 # Columns of text to what fairseq's tasks of sentences read, in the vocabulary of a pre-trained model: sourced by
 # fine_tuning.sh.
 # shellcheck shell=bash
+# shellcheck disable=SC2153  # settings of other files
 #
 # In:  $WORK/raw/SET.inputN, a text a line
 # Out: $WORK/text/SET.inputN   texts in pieces of the model's vocabulary

@@ -47,37 +47,37 @@ def scm(work: Path, *arguments: object, script: str = "scripts/run_scm.sh") -> s
 
 def test_released_weights_are_fine_tuned_at_each_length_and_scored(released: Path, tmp_path: Path):
     work = tmp_path / "work"
-    sample = write_cases(tmp_path / "input.json", cases(60, seed=1, labels=("B",)), labeled=False)
-    done = scm(work, "--sample", sample, "--from", released)
+    given: list[object] = ["--from", released]
+    for seed, (name, size) in enumerate({"train": 40, "valid": 12, "test": 15}.items()):
+        given += [f"--{name}", write_cases(tmp_path / f"{name}.json", cases(size, seed=seed))]
+    done = scm(work, *given)
     assert done.returncode == 0, done.stderr[-4000:]
     header = next(line for line in done.stdout.splitlines() if "majority" in line)
     names = ["roformer_at_16", "roformer_at_24", "majority", "tf_idf"]
     assert [cell.strip() for cell in header.split("|")[2:-1]] == names
-    (scores,) = re.findall(r"\| valid: accuracy +((?:\| +\d+\.\d\d +){4})\|", done.stdout)
-    # whose documents share their words with the nearer one
-    assert float(scores.split("|")[-1]) > 80 > float(scores.split("|")[3])
-    assert "A smoke test: " in done.stdout
+    for subset in ("valid", "test"):
+        (scores,) = re.findall(rf"\| {subset}: accuracy +((?:\| +\d+\.\d\d +){{4}})\|", done.stdout)
+        # whose documents share their words with the nearer one
+        assert float(scores.split("|")[-1]) > 80 > float(scores.split("|")[3]), done.stdout
     log = (work / "roformer_at_24" / "lr-1e-3" / "train.log").read_text()
     assert "max_positions=24" in log or "'max_positions': 24" in log
     assert "max_option_length=12" in log or "'max_option_length': 12" in log
     # words of the vocabulary are pieces of their own
-    assert set(CHINESE_WORDS) & {*(work / "text" / "valid.input1").read_text(encoding="utf-8").split()}
-    assert len((work / "roformer_at_16" / "predictions-valid.tsv").read_text().splitlines()) == 13
-    again = scm(work, "--sample", sample, "--from", released, "prepare", "train")
+    assert set(CHINESE_WORDS) & {*(work / "text" / "test.input1").read_text(encoding="utf-8").split()}
+    assert len((work / "roformer_at_16" / "predictions-test.tsv").read_text().splitlines()) == 16
+    labels = (work / "data-bin" / "label" / "test.label").read_text().split()
+    assert labels == [str("BC".index(each["label"])) for each in cases(15, seed=2)]
+    again = scm(work, *given, "prepare", "train")
     assert again.returncode == 0 and "fine-tune" not in again.stderr, again.stderr[-2000:]
 
 
-def test_three_sets_are_prepared_as_fairseq_reads_them(released: Path, tmp_path: Path):
-    work = tmp_path / "work"
-    sizes = {"train": 8, "valid": 4, "test": 5}
-    given: list[object] = ["--from", released]
-    for seed, (name, size) in enumerate(sizes.items()):
-        given += [f"--{name}", write_cases(tmp_path / f"{name}.json", cases(size, seed=seed))]
-    done = scm(work, *given, script="data-prep/prepare_scm.sh")
-    assert done.returncode == 0, done.stderr[-3000:]
-    for name, size in sizes.items():
-        assert len((work / "data-bin" / "label" / f"{name}.label").read_text().split()) == size
-        assert all((work / "data-bin" / f"input{number}" / f"{name}.bin").is_file() for number in range(3))
+def test_a_sample_is_called_a_smoke_test():
+    script = "ROOT=$PWD; source scripts/lib/options.sh; source scripts/lib/scm.sh; SCM=(--sample x); show_sample"
+    done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("\nA smoke test: ") and done.stderr == ""
+    script = script.replace("--sample", "--train")
+    done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 def test_what_cannot_be_is_named_before_anything_is_trained(released: Path, tmp_path: Path):
