@@ -5,8 +5,9 @@
 
 RoFormerForMaskedLM and RoFormerForSequenceClassification, with safetensors or pickles, which run nothing here. The
 logits are the same to 1e-5; what cannot be the same is refused by name. `import` writes DIR/model.pt and dict.txt,
-prints the options of fairseq-train that make the model, and keeps them in DIR/options.txt. `export` takes --max-length,
-for its table of positions, and --head, where there are several. docs/huggingface.md has more.
+prints the options of fairseq-train that make the model, and keeps them in DIR/options.txt; with --segments 1 all tokens
+have the first token type. `export` takes --max-length, for its table of positions, and --head, where there are several.
+docs/huggingface.md has more.
 """
 
 import argparse
