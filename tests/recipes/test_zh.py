@@ -70,41 +70,30 @@ def test_a_stage_begins_with_the_one_before_of_the_same_seed(stubs: Stubs, text:
     assert other.returncode == 1 and all(f"{work}/{name}" in removed for name in calls), other.stderr
 
 
-BAD = {  # arguments after the others, settings -> the error
-    "another order": (
-        ["--models", "roformer_512 roformer"],
-        {},
-        "--models must name roformer before roformer_512, which begins with it, but is roformer_512\\ roformer",
-    ),
-    "a segmentation": (
-        [],
-        {"BPE": "syllables"},
-        "BPE must be subword_nmt, sentencepiece, characters or words, but is syllables",
-    ),
-    "no files": (["--train", "train"], {}, "--train needs a file, but is followed by the stage train"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "settings", "message"), BAD.values(), ids=BAD)
-def test_a_bad_option_is_named_and_leaves_nothing(
-    stubs: Stubs, text: Path, tmp_path: Path, arguments, settings, message
-):
-    done = stubs.run(tmp_path / "work", *command(text, *arguments), **settings)
-    assert done.returncode == 1 and message in done.stderr and done.stderr.count(": error: ") == 1, done.stderr
-    assert not list((tmp_path / "work").rglob("*"))
+ORDER = "--models must name roformer before roformer_512, which begins with it, but is roformer_512\\ roformer"
+BPE = "BPE must be subword_nmt, sentencepiece, characters or words, but is syllables"
 
 
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("models", "line", "message"),
     [
-        ("NORMALIZE=1", "NORMALIZE must be 0 and MOSES empty with BPE=characters, but are 1 and"),
-        ("AFTER_ROFORMER_512=nothing", "AFTER_ROFORMER_512 must be a model that is trained, but is nothing"),
+        ("roformer_512 roformer", "", ORDER),
+        ("roformer", "BPE=syllables", BPE),
+        ("roformer", "NORMALIZE=1", "NORMALIZE must be 0 and MOSES empty with BPE=characters, but are 1 and"),
+        (
+            "roformer_512",
+            "AFTER_ROFORMER_512=nothing",
+            "AFTER_ROFORMER_512 must be a model that is trained, but is nothing",
+        ),
     ],
 )
-def test_a_conf_that_cannot_be_is_named(stubs: Stubs, text: Path, tmp_path: Path, line: str, message: str):
+def test_settings_that_cannot_be_are_named_and_leave_nothing(
+    stubs: Stubs, text: Path, tmp_path: Path, models: str, line: str, message: str
+):
     (tmp_path / "conf.env").write_text(f"{CONF}{line}\n")
-    done = stubs.run(tmp_path / "work", *command(text, "--conf", str(tmp_path / "conf.env")))
+    done = stubs.run(tmp_path / "work", *command(text, "--conf", str(tmp_path / "conf.env"), "--models", models))
     assert done.returncode == 1 and message in done.stderr, done.stderr
+    assert not list((tmp_path / "work").rglob("*"))
 
 
 def test_a_stage_without_the_one_before_is_not_trained(stubs: Stubs, text: Path, tmp_path: Path):
