@@ -49,6 +49,12 @@ def test_a_vocabulary_has_the_most_frequent_units_and_the_characters_of_each(
     assert all(character in found for unit in found for character in unit)
 
 
+def test_of_units_that_are_equally_frequent_characters_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "text").write_text("xy xy\n")
+    done = run_program(monkeypatch, "segment", "learn", "--size", 2, tmp_path / "text")
+    assert done.stdout == b"x 2\ny 2\n"
+
+
 def test_a_token_that_is_not_there_becomes_its_characters_and_a_character_unknown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
