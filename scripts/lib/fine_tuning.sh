@@ -132,7 +132,7 @@ compare_tuned() { # MODEL SEED DIR
 # tuning_options OPTIONS MODEL SEED RATE: fill the array OPTIONS with fairseq-train's, less those of place and hardware.
 tuning_options() {
   local -n options_=$1
-  local updates=$(((EXAMPLES + BATCH - 1) / BATCH * MAX_EPOCH)) words cut
+  local updates=$((MAX_EPOCH * ((EXAMPLES + BATCH - 1) / BATCH))) words cut
   eval "words=(${WORDS[$(pretrained_checkpoint "$2" "$3")]})"
   read -ra cut <<<"$(cut_options "$(length_of "$2")")"
   options_=("${words[@]}" "${TASK_OPTIONS[@]}" "${cut[@]}" "${TRAIN[@]}" --lr "$4"

@@ -43,8 +43,9 @@ read_vocabulary() {
     settings=$(python -m fairseq_rope_data.pretrained "$folder") || exit
     eval "$settings"
     first=${first:-$CODES:$DICTIONARY}
-    cmp --silent -- "${first%:*}" "$CODES" && cmp --silent -- "${first#*:}" "$DICTIONARY" ||
+    if ! cmp --silent -- "${first%:*}" "$CODES" || ! cmp --silent -- "${first#*:}" "$DICTIONARY"; then
       die "--from ${FROM[0]} and $folder have other vocabularies: fine-tune them in work folders of their own"
+    fi
   done
 }
 
