@@ -23,7 +23,8 @@ from fairseq_rope_data.files import complete_files, open_text
 MANIFEST = "manifest.json"
 FOLDERS = ("raw", "text", "data-bin")
 PACKAGES = (
-    "fairseq fairseq-fixed fairseq-rope numpy regex sacrebleu sacremoses sentencepiece subword-nmt tokenizers torch"
+    "fairseq fairseq-fixed fairseq-rope numpy regex rjieba sacrebleu sacremoses sentencepiece subword-nmt tokenizers "
+    "torch"
 )
 CHUNK = 1 << 20
 

@@ -4,7 +4,8 @@
 
 FOLDER is the work folder of a recipe, whose manifest.json has the settings; or a folder with dict.txt and vocab.txt, a
 vocabulary of WordPiece, as models of Hugging Face have it: lower-cased unless tokenizer_config.json says otherwise.
-Prints SOURCE_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, CODES, the file that BPE was learned into, and DICTIONARY.
+Prints SOURCE_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, CODES, the file that BPE or a vocabulary was learned into, and
+DICTIONARY.
 """
 
 import json
@@ -19,7 +20,12 @@ from fairseq_rope_data.files import BOM
 from fairseq_rope_data.manifest import MANIFEST
 from fairseq_rope_data.recorded import check_recorded
 
-_CODES = {"subword_nmt": "codes", "sentencepiece": "sentencepiece.model"}
+_CODES = {
+    "subword_nmt": "codes",
+    "sentencepiece": "sentencepiece.model",
+    "characters": "vocabulary",
+    "words": "vocabulary",
+}
 _KEPT = ("SOURCE_LANG", "NORMALIZE", "LOWERCASE", "MOSES", "BPE")
 
 
@@ -51,7 +57,7 @@ def _of_recipe(folder: Path) -> dict[str, str]:
     if not isinstance(known, dict) or "BPE" not in known:
         raise UserError(f"{path} is damaged: it has no settings of BPE")
     if known["BPE"] not in _CODES:
-        raise UserError(f"{path}: BPE must be {' or '.join(_CODES)}, but is {known['BPE']!r}")
+        raise UserError(f"{path}: BPE must be one of {', '.join(_CODES)}, but is {known['BPE']!r}")
     found = {name: str(known.get(name, {"SOURCE_LANG": "en", "MOSES": ""}.get(name, "0"))) for name in _KEPT}
     codes, dictionary = folder / "text" / _CODES[found["BPE"]], folder / "data-bin" / "dict.txt"
     return {**found, "CODES": f"{codes}", "DICTIONARY": f"{dictionary}"}

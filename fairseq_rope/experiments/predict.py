@@ -94,12 +94,17 @@ class Classifier:
         return dataset, int(np.max(_sizes(dataset))), int(np.sum(_sizes(whole) > _sizes(dataset)))
 
     def _load(self, subset: str, *, shorten: str) -> Any:
-        chosen = self.cfg.shorten_method
+        """Return a subset, its examples cut as in training, or whole where `shorten` is none."""
+        names = ("shorten_method", "max_option_length") if self.ranks else ("shorten_method",)
+        chosen = {name: getattr(self.cfg, name) for name in names}
         self.cfg.shorten_method = shorten
+        if self.ranks and shorten == "none":
+            self.cfg.max_option_length = None
         try:
             self.task.load_dataset(subset, combine=False)
         finally:
-            self.cfg.shorten_method = chosen
+            for name, value in chosen.items():
+                setattr(self.cfg, name, value)
         return self.task.dataset(subset)
 
     @torch.no_grad()

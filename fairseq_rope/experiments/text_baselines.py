@@ -1,7 +1,8 @@
-"""What is reached without a neural network: the most frequent label, and a linear model of words and pairs of words."""
+"""What is reached without a neural network: the most frequent label, a linear model of words, or nearness by TF-IDF."""
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from fairseq_rope_data.errors import UserError
 BASELINES = {
     "majority": "the most frequent label of the training set, of numbers their mean",
     "bag-of-words": "logistic regression on counts of words and pairs of words, of numbers ridge regression",
+    "tf-idf": "of texts to rank: the nearest to the first one, by TF-IDF of characters and pairs of characters",
 }
 
 
@@ -20,7 +22,7 @@ def baseline_predictions(name: str, text: Path, subset: str) -> Predictions:
 
     Args:
         name: of BASELINES.
-        text: a folder that `fairseq_rope_data.glue` wrote.
+        text: a folder that `fairseq_rope_data.glue` or `scm` wrote.
         subset: such as valid.
 
     Raises:
@@ -31,6 +33,10 @@ def baseline_predictions(name: str, text: Path, subset: str) -> Predictions:
     known = read_lines(text / f"{subset}.label") if (text / f"{subset}.label").is_file() else []
     if name == "majority":
         found = _majority(labels, classes, len(inputs[0]))
+    elif name == "tf-idf":
+        if len(inputs) != len(classes) + 1:
+            raise UserError(f"tf-idf ranks texts, a class each, but --text {text} has no {subset}.input{len(classes)}")
+        found = _nearest(_inputs(text, "train"), inputs, classes)
     else:
         found = _bag_of_words(_inputs(text, "train"), labels, inputs, classes)
     if not classes:
@@ -45,12 +51,13 @@ def _classes(text: Path) -> tuple[str, ...]:
 
 def _inputs(text: Path, subset: str) -> list[list[str]]:
     """Return the lines of each sentence of the examples."""
-    paths = [path for number in (0, 1) if (path := text / f"{subset}.input{number}").is_file()]
+    paths = [*takewhile(Path.is_file, (text / f"{subset}.input{number}" for number in count()))]
     if not paths:
         raise UserError(f"--text {text} must be what fairseq_rope_data.glue wrote, but has no {subset}.input0")
     found = [read_lines(path) for path in paths]
-    if len({*map(len, found)}) > 1:
-        raise UserError(f"{paths[0]} and {paths[1]} must have as many lines, but have {len(found[0])}, {len(found[1])}")
+    for path, lines in zip(paths, found, strict=True):
+        if len(lines) != len(found[0]):
+            raise UserError(f"{paths[0]} and {path} must have as many lines, but have {len(found[0])}, {len(lines)}")
     return found
 
 
@@ -82,3 +89,18 @@ def _bag_of_words(
         return [labels[0]] * len(inputs[0])
     model = LogisticRegression(max_iter=1000).fit(features, list(labels))
     return [str(label) for label in model.predict(new)]
+
+
+def _nearest(train: Sequence[Sequence[str]], inputs: Sequence[Sequence[str]], classes: Sequence[str]) -> list[str]:
+    """Return for each first text which of the others has the largest cosine; of equal ones the first."""
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+    except ImportError:
+        raise UserError("tf-idf needs scikit-learn: pip install 'fairseq-rope[classify]'") from None
+    # a document that is in many examples is one; sorted, for the numbers of features follow their order
+    known = sorted({line for lines in train for line in lines})
+    vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 2)).fit(known)
+    first, *others = (vectorizer.transform(lines) for lines in inputs)
+    # (N) for each choice: rows have norm 1
+    cosines = [first.multiply(other).sum(axis=1).A1 for other in others]
+    return [max(zip(row, classes, strict=True), key=lambda pair: pair[0])[1] for row in zip(*cosines, strict=True)]

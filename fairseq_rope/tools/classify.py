@@ -13,7 +13,7 @@ prediction, probability. Without labels there are predictions alone.
 --glue takes the scores that GLUE has for the task, the one that counts first; with --submission the predictions are
 written as GLUE wants them, under its name in the folder: of the subset test, and of MNLI test1, the mismatched one.
 
---baseline predicts without a network from a folder that fairseq_rope_data.glue wrote: what a model must beat.
+--baseline predicts without a network from a folder that fairseq_rope_data.glue or scm wrote: what a model must beat.
 --pretrained prints the options of fairseq-train that fine-tune a checkpoint of masked_lm, once it fits.
 """
 
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument("--pretrained", type=Path, metavar="FILE", help="checkpoint of masked_lm, to be fine-tuned")
     add = parser.add_argument
     add("--data", type=Path, metavar="DATA", help="folder with input0, label and others, of fairseq-preprocess")
-    add("--text", type=Path, metavar="DIR", help="of --baseline: the folder that fairseq_rope_data.glue wrote")
+    add("--text", type=Path, metavar="DIR", help="of --baseline: the folder that fairseq_rope_data.glue or scm wrote")
     add("--subset", default="valid", metavar="NAME", help="valid, valid1, test ... (default: valid)")
     add("--metrics", nargs="+", choices=METRICS, help="the scores (default: all that fit)")
     add("--glue", choices=TASKS, metavar="TASK", help=f"a task of GLUE, for its scores and names: {', '.join(TASKS)}")

@@ -5,8 +5,9 @@
 
 RoFormerForMaskedLM and RoFormerForSequenceClassification, with safetensors or pickles, which run nothing here. The
 logits are the same to 1e-5; what cannot be the same is refused by name. `import` writes DIR/model.pt and dict.txt,
-prints the options of fairseq-train that make the model, and keeps them in DIR/options.txt. `export` takes --max-length,
-for its table of positions, and --head, where there are several. docs/huggingface.md has more.
+prints the options of fairseq-train that make the model, and keeps them in DIR/options.txt; with --segments 1 all tokens
+have the first token type. `export` takes --max-length, for its table of positions, and --head, where there are several.
+docs/huggingface.md has more.
 """
 
 import argparse
@@ -22,7 +23,7 @@ from fairseq_rope_data.errors import run
 
 def import_model(options: argparse.Namespace) -> None:
     """Write a checkpoint for a folder."""
-    config = import_folder(options.folder, options.output)
+    config = import_folder(options.folder, options.output, segments=options.segments)
     print(f"imported {options.folder} into {options.output}; options of fairseq-train for the same model:")
     print(shlex.join(train_options(config)))
 
@@ -44,6 +45,7 @@ def main() -> None:
     add = importer.add_argument
     add("folder", type=Path, metavar="FOLDER", help="with config.json, vocab.txt and weights")
     add("--output", type=Path, required=True, metavar="DIR", help="the folder to write; must not exist")
+    add("--segments", type=int, metavar="N", help="keep only the first N token types (default: all)")
     exporter = commands.add_parser("export", help="write a folder for a checkpoint")
     exporter.set_defaults(command=export_model)
     add = exporter.add_argument

@@ -19,6 +19,9 @@ Then what each model needs to reach the best validation loss of the other one, i
 length of the source. --statistics leaves out all but the differences over seeds, and gives a row to each model.
 --json has everything, by seed; its fields are described in fairseq_rope/experiments/data.py.
 
+--stages has masked language models instead, trained one after another: length, batch in blocks, steps, loss in nats and
+accuracy of each, the columns of RoFormer's table 4, and loss and accuracy at each length that was read.
+
 Of a conversion (scripts/convert_to_rope.sh) the table has loss and BLEU by updates after the switch instead.
 """
 
@@ -27,6 +30,7 @@ from pathlib import Path
 from fairseq_rope.experiments.conversion import conversion_text, is_conversion
 from fairseq_rope.experiments.data import results_json
 from fairseq_rope.experiments.results import chosen_results_text, results_text
+from fairseq_rope.experiments.stages import stages_text
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
@@ -49,10 +53,13 @@ def main() -> None:
         metavar="NAME",
         help="only these, by the names that the table has, and their differences over seeds",
     )
+    chosen.add_argument("--stages", action="store_true", help="the stages of a pre-training, and lengths that are read")
     chosen.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
     if args.statistics:
         print(chosen_results_text(args.work, args.models, args.statistics))
+    elif args.stages:
+        print(stages_text(args.work, args.models))
     elif is_conversion(args.work) and not args.json and not args.models:
         print(conversion_text(args.work))
     else:

@@ -7,12 +7,13 @@
 # Out: $WORK/MODEL/lr-RATE    a training: checkpoint_best.pt, its log, its predictions and scores on valid
 #      $WORK/MODEL            those of the best rate, and of the other sets
 #      $WORK/majority, bag_of_words  what is reached without a network
-# Settings: RATES, LENGTH, BATCH, MAX_BATCH, MAX_EPOCH, WARMUP, TRAIN, SAVE. A recipe defines
+# Settings: RATES, LENGTH, BATCH, MAX_BATCH, MAX_EPOCH, WARMUP, TRAIN, SAVE. A model may have a LENGTH_OF its own. A recipe
+# defines
 #
 #   check_task   what is given is right; sets TASK_OPTIONS, of fairseq-train, EXAMPLES, SETS, LABELED and GIVEN_FILES
 #   task_record  its own settings
 #   classify     classify OPTION...: predictions and scores
-#   prepare_task $WORK/data-bin and manifest.json
+#   prepare_task $WORK/data-bin and manifest.json, by columns.sh
 #   PREPARE      options of its preparation
 
 ALL_STAGES=(prepare train evaluate)
@@ -20,9 +21,12 @@ STAGES=("${ALL_STAGES[@]}")
 declare -A FACTS=() # checkpoint -> size and SHA-256
 GIVEN_FACTS=""
 BASELINES=(majority bag_of_words)
+declare -A LENGTH_OF=() # model -> tokens of an example
 
 # shellcheck source=scripts/lib/pretrained.sh
 source "$ROOT/scripts/lib/pretrained.sh"
+# shellcheck source=scripts/lib/columns.sh
+source "$ROOT/scripts/lib/columns.sh"
 
 # run_fine_tuning PREPARATION: all stages that are named; the first is data-prep/PREPARATION.sh, called with PREPARE.
 run_fine_tuning() {
@@ -128,11 +132,21 @@ compare_tuned() { # MODEL SEED DIR
 # tuning_options OPTIONS MODEL SEED RATE: fill the array OPTIONS with fairseq-train's, less those of place and hardware.
 tuning_options() {
   local -n options_=$1
-  local updates=$((MAX_EPOCH * ((EXAMPLES + BATCH - 1) / BATCH))) words
+  local updates=$((MAX_EPOCH * ((EXAMPLES + BATCH - 1) / BATCH))) words cut
   eval "words=(${WORDS[$(pretrained_checkpoint "$2" "$3")]})"
-  options_=("${words[@]}" "${TASK_OPTIONS[@]}" --max-positions "$LENGTH" --shorten-method truncate "${TRAIN[@]}" --lr "$4"
+  read -ra cut <<<"$(cut_options "$(length_of "$2")")"
+  options_=("${words[@]}" "${TASK_OPTIONS[@]}" "${cut[@]}" "${TRAIN[@]}" --lr "$4"
     --total-num-update "$updates" --warmup-updates "$((updates * WARMUP / 100))" --max-epoch "$MAX_EPOCH" --seed "$3"
     --required-batch-size-multiple 1 "${SAVE[@]}")
+}
+
+length_of() { # MODEL
+  printf '%s' "${LENGTH_OF[$1]:-$LENGTH}"
+}
+
+# cut_options LENGTH: by which examples are cut; a recipe may define it again.
+cut_options() {
+  printf -- '--max-positions %s --shorten-method truncate' "$1"
 }
 
 # example_batches OPTIONS: fill the array OPTIONS with those by which all GPUs together take BATCH examples an update.

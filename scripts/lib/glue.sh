@@ -63,50 +63,13 @@ classify() { # OPTION...
 
 # prepare_task: the files to data-bin and the manifest.
 prepare_task() {
-  local set input
-  if [[ -d $WORK/data-bin && -s $WORK/manifest.json ]]; then
-    log "have $WORK/data-bin"
-    return
-  fi
-  keep_record "$WORK/data-bin.settings" "$(data_record)"
-  rm -rf -- "$WORK/raw" "$WORK/text" "$WORK/data-bin" "$WORK/data-bin.part"
-  python -m fairseq_rope_data.glue "$TASK" "$DATA" "$WORK/raw" "${GLUE[@]}" >&2
-  for set in train "${SETS[@]}"; do
-    for input in "${INPUTS[@]}"; do
-      step "$WORK/text/$set.$input" pieces "$WORK/raw/$set.$input"
-      same_lines "$WORK/raw/$set.$input" "$WORK/text/$set.$input"
-    done
-  done
-  for input in "${INPUTS[@]}"; do binarize_column "$WORK/text" "$input" "$DICTIONARY" train "${SETS[@]}"; done
+  prepare_columns TASK="$TASK" python -m fairseq_rope_data.glue "$TASK" "$DATA" "$WORK/raw" "${GLUE[@]}"
+}
+
+prepare_labels() {
   if ((CLASSES)); then
     binarize_column "$WORK/raw" label "$WORK/raw/labels.txt" train "${LABELED[@]}"
   else
-    mkdir -p -- "$WORK/data-bin.part/label"
-    for set in train "${LABELED[@]}"; do cp -- "$WORK/raw/$set.label" "$WORK/data-bin.part/label/"; done
+    copy_labels
   fi
-  mv -- "$WORK/data-bin.part" "$WORK/data-bin"
-  python -m fairseq_rope_data.manifest "$WORK" TASK="$TASK" NORMALIZE="$NORMALIZE" LOWERCASE="$LOWERCASE" \
-    MOSES="${MOSES[*]}" BPE="$BPE"
-}
-
-# pieces FILE: raw text as the model's own was split.
-pieces() {
-  local lowercase=()
-  if [[ $BPE == wordpiece ]]; then
-    [[ $LOWERCASE == 0 ]] || lowercase=(--lowercase)
-    python -m fairseq_rope_data.wordpiece --vocab "$CODES" "${lowercase[@]}" --jobs "$JOBS" "$1"
-  else
-    tokenize train "$SOURCE_LANG" "$1" | apply_bpe "$CODES" -
-  fi
-}
-
-# binarize_column FROM COLUMN DICTIONARY train SET...
-binarize_column() {
-  local from=$1 column=$2 dictionary=$3 set valid="" tests=""
-  for set in "${@:5}"; do
-    if [[ $set == valid* ]]; then valid+=,$from/$set.$column; else tests+=,$from/$set.$column; fi
-  done
-  fairseq-preprocess --user-dir "$ROOT/fairseq_rope" --only-source --srcdict "$dictionary" --workers "$JOBS" \
-    --trainpref "$from/train.$column" --validpref "${valid:1}" ${tests:+--testpref "${tests:1}"} \
-    --destdir "$WORK/data-bin.part/$column" >&2
 }

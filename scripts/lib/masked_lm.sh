@@ -51,6 +51,14 @@ compare_evaluation() { # DIR RECORD OPTION...
   done
 }
 
+# show_stages: the columns of RoFormer's table 4 for the stages of a training, what models read at other lengths, the page.
+show_stages() {
+  # shellcheck disable=SC2086  # names without spaces
+  python -m fairseq_rope.tools.results "$WORK" --stages --models $MODELS
+  # shellcheck disable=SC2086
+  write_page $MODELS
+}
+
 # draw_masked: pictures of what the models have learned, and how far beyond their blocks they read.
 draw_masked() {
   has_stage evaluate || return 0

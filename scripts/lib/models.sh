@@ -6,6 +6,8 @@
 # DECODED_NAME=(MODEL ...) is a model that is not trained: it translates with the checkpoint of MODEL, of the same seed, and
 # with these options of fairseq-generate beside those of GENERATE. LONGEST in one of them becomes the tokens of the longest
 # training example.
+# AFTER_NAME=model lets the training of MODEL_NAME begin with the last checkpoint of that one, of the same seed, and
+# BATCH_NAME=tokens gives it a batch of its own: stages of a training.
 
 # conf_models NAMES: fill the array NAMES with all models of the conf, in the order of their names, the trained ones first.
 conf_models() {
@@ -44,9 +46,30 @@ check_models() {
     [[ " ${known[*]} " == *" $name "* ]] ||
       die "--models must be of ${known[*]:-no name}, but is $(quoted "$MODELS"); a model is a MODEL_NAME=(...) of --conf $CONF"
     [[ $seen != *" $name "* ]] || die "--models must name each model once, but is $(quoted "$MODELS")"
+    check_order "$name" "$seen" "${chosen[*]}"
     seen+="$name "
   done
   MODELS=${chosen[*]}
+}
+
+# check_order MODEL BEFORE ALL: a model that begins with another one stands after it, where both are trained.
+check_order() {
+  local first
+  first=$(model_before "$(trained_model "$1")")
+  [[ -n $first ]] || return 0
+  is_array "MODEL_${first^^}" || die "AFTER_${1^^} must be a model that is trained, but is $(quoted "$first")"
+  [[ " $3 " != *" $first "* || $2 == *" $first "* ]] ||
+    die "--models must name $first before $1, which begins with it, but is $(quoted "$3")"
+}
+
+model_before() { # MODEL: the one whose checkpoint its training begins with, or nothing
+  local name=AFTER_${1^^}
+  printf '%s' "${!name:-}"
+}
+
+batch_tokens() { # MODEL
+  local name=BATCH_${1^^}
+  printf '%s' "${!name:-$BATCH_TOKENS}"
 }
 
 # trained_model MODEL: the one whose checkpoint it has.

@@ -3,7 +3,7 @@
 #
 # In:  $WORK/raw/{train,valid,TEST...}.{SRC,TGT}   raw text; or as $WORK/text/SET.tok.LANG, or in BPE as $WORK/text/SET.LANG
 # Out: $WORK/text/SET.tok.LANG                     normalized and tokenized
-#      $WORK/text/codes or sentencepiece.model     joint BPE of the training text
+#      $WORK/text/codes                            joint BPE of the training text; the name is that of pieces.sh
 #      $WORK/text/train.bpe.LANG, train.clean.json the training text in BPE before cleaning, and what that dropped
 #      $WORK/text/SET.LANG                         text in BPE
 #      $WORK/text/{train,valid}.windows.tsv        with WINDOWS, which lines of {train.lines,train.bpe,valid.bpe}.LANG it has
@@ -76,33 +76,6 @@ check_corpus() { # SET PREFIX
   given_text "$1"
 }
 
-tokenize() { # SET LANG FILE
-  local options=(--lang "$2" --jobs "$JOBS")
-  if [[ $BPE == sentencepiece ]]; then options+=(--tokenizer none); else options+=("${MOSES[@]}"); fi
-  # a reference stays as it is: scores on normalized ones are not those of other people
-  [[ $NORMALIZE == 0 || ($2 == "$TARGET_LANG" && $1 != train && $1 != valid) ]] || options+=(--normalize)
-  [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
-  python -m fairseq_rope_data.tokenize "${options[@]}" "$3"
-}
-
-learn_bpe() { # FILE...: merges of all files together
-  if [[ $BPE == sentencepiece ]]; then
-    python -m fairseq_rope_data.sentencepiece_bpe learn --pieces "$BPE_MERGES" --model "$WORK/text/learned.part" "$@"
-    cat -- "$WORK/text/learned.part"
-    rm -- "$WORK/text/learned.part"
-  else
-    RAYON_NUM_THREADS=$JOBS python -m fairseq_rope_data.learn_bpe --merges "$BPE_MERGES" "$@"
-  fi
-}
-
-apply_bpe() { # MODEL FILE
-  if [[ $BPE == sentencepiece ]]; then
-    python -m fairseq_rope_data.sentencepiece_bpe apply --model "$1" --jobs "$JOBS" "$2"
-  else
-    python -m fairseq_rope_data.apply_bpe --codes "$1" --jobs "$JOBS" "$2"
-  fi
-}
-
 text_of() { # SET: where its text begins, raw or tokenized
   if [[ -s $WORK/raw/$1.$SOURCE_LANG ]]; then printf '%s' "$WORK/raw/$1"; else printf '%s' "$WORK/text/$1.tok"; fi
 }
@@ -161,8 +134,8 @@ window_text() {
 
 # prepare_text: $WORK/raw -> $WORK/text.
 prepare_text() {
-  local text=$WORK/text codes=codes set lang name given files
-  [[ $BPE != sentencepiece ]] || codes=sentencepiece.model
+  local text=$WORK/text codes set lang name given files
+  codes=$(codes_name)
   # all of them, before hours are spent on the first
   for set in train valid "${TEST_SETS[@]}"; do
     given=$text/$set.checked

@@ -4,14 +4,19 @@
 #
 # In:  the folders FROM: each a work folder of run_mlm.sh, whose models keep their names, or one with model.pt, dict.txt and
 #      vocab.txt, as `fairseq-rope huggingface import` and a copied vocab.txt make it, a model with the folder's name
+# Set: TUNED_FROM, model -> the pre-trained one that it begins with, where that has another name
 # Out: SOURCE_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, CODES, DICTIONARY; MODELS
 
 FROM=()
 declare -A PRETRAINED=() # model -> folder it is from
 declare -A WORDS=()      # checkpoint -> options of fairseq-train that make its model
+declare -A FITS=()       # checkpoint and length that have been checked
+declare -A TUNED_FROM=()
 
-# own_models: what --from has are models by their names.
-own_models() {
+own_models() { pretrained_models; }
+
+# pretrained_models: what --from has are models by their names.
+pretrained_models() {
   local folder file name names=()
   for folder in "${FROM[@]}"; do
     name=""
@@ -46,12 +51,13 @@ read_vocabulary() {
 
 # pretrained_checkpoint MODEL SEED: that of the same seed; where there is none, the seeds that there are take turns.
 pretrained_checkpoint() {
-  local folder=${PRETRAINED[$1]} files=() file
+  local name=${TUNED_FROM[$1]:-$1} files=() file folder
+  folder=${PRETRAINED[$name]}
   if [[ ! -s $folder/model.pt ]]; then
-    file=$folder/$1-seed$2/averaged.pt
-    [[ $2 != 1 ]] || file=$folder/$1/averaged.pt
+    file=$folder/$name-seed$2/averaged.pt
+    [[ $2 != 1 ]] || file=$folder/$name/averaged.pt
     if [[ ! -s $file ]]; then
-      mapfile -t files < <(printf '%s\n' "$folder/$1"{,-seed*}/averaged.pt | sort --version-sort | grep -v '[*]')
+      mapfile -t files < <(printf '%s\n' "$folder/$name"{,-seed*}/averaged.pt | sort --version-sort | grep -v '[*]')
       [[ -s ${files[0]} ]] || files=("${files[@]:1}")
       file=${files[($2 + ${#files[@]} - 1) % ${#files[@]}]}
     fi
@@ -63,8 +69,9 @@ pretrained_checkpoint() {
 
 # read_pretrained MODEL SEED: the options that make its model, once it fits vocabulary and length.
 read_pretrained() {
-  local file
-  file=$(pretrained_checkpoint "$1" "$2")
-  [[ -z ${WORDS[$file]:-} ]] || return 0
-  WORDS[$file]=$(python -m fairseq_rope.tools.classify --pretrained "$file" --dictionary "$DICTIONARY" --length "$LENGTH") || exit
+  local file length
+  file=$(pretrained_checkpoint "$1" "$2") length=$(length_of "$1")
+  [[ -z ${FITS["$length $file"]:-} ]] || return 0
+  WORDS[$file]=$(python -m fairseq_rope.tools.classify --pretrained "$file" --dictionary "$DICTIONARY" --length "$length") || exit
+  FITS["$length $file"]=1
 }

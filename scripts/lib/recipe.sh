@@ -22,6 +22,8 @@ source "$ROOT/scripts/lib/lock.sh"
 source "$ROOT/scripts/lib/records.sh"
 # shellcheck source=scripts/lib/download.sh
 source "$ROOT/scripts/lib/download.sh"
+# shellcheck source=scripts/lib/pieces.sh
+source "$ROOT/scripts/lib/pieces.sh"
 # shellcheck source=scripts/lib/pipeline.sh
 source "$ROOT/scripts/lib/pipeline.sh"
 # shellcheck source=scripts/lib/binarize.sh

@@ -4,7 +4,7 @@
 #
 # In:  the files of --train and --valid, plain UTF-8 or gzipped, joined in their order; neighboring lines belong together
 # Out: $WORK/raw/{train,valid}.LANG, text, data-bin (train, valid, dict.txt) and manifest.json, see pipeline.sh
-# Settings: SOURCE_LANG, the language; NORMALIZE, LOWERCASE, MOSES, BPE, BPE_MERGES, JOBS.
+# Settings: SOURCE_LANG, the language; those of pieces.sh.
 
 TEXT_SETTINGS=(SOURCE_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES)
 DICTIONARY=(--only-source)
@@ -48,6 +48,14 @@ check_sides() {
   check_language SOURCE_LANG
   ((SHARDS == 1)) || die "SHARDS must be 1 with running text, whose lines belong together, but is $(quoted "$SHARDS")"
   ((${#CLEAN[@]} + ${#WINDOWS[@]} == 0)) || die "CLEAN and WINDOWS are for parallel text, but are ${CLEAN[*]} ${WINDOWS[*]}"
+}
+
+# check_bpe: one language may be Chinese, which Moses' rules are not for.
+check_bpe() {
+  [[ $BPE =~ ^(subword_nmt|sentencepiece|characters|words)$ ]] ||
+    die "BPE must be subword_nmt, sentencepiece, characters or words, but is $(quoted "$BPE")"
+  ! is_chinese || [[ $NORMALIZE == 0 && ${#MOSES[@]} == 0 ]] ||
+    die "NORMALIZE must be 0 and MOSES empty with BPE=$BPE, but are $(quoted "$NORMALIZE") and ${MOSES[*]}"
 }
 
 # check_given: what is given is there, and what must be is given.

@@ -47,6 +47,10 @@ check_sides() {
   [[ $SOURCE_LANG != "$TARGET_LANG" ]] || die "source and target language must differ, but are both $SOURCE_LANG"
 }
 
+check_bpe() {
+  [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $(quoted "$BPE")"
+}
+
 # check_preparation: all settings of pipeline.sh; WORK becomes absolute, and is made if it is not there.
 check_preparation() {
   local set seen=" train valid "
@@ -57,7 +61,7 @@ check_preparation() {
     seen+="$set "
   done
   check_windows
-  [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $(quoted "$BPE")"
+  check_bpe
   check_number BPE_MERGES 1
   check_number SHARDS 1 9999
   check_number JOBS 1 4096

@@ -28,17 +28,30 @@ train_options() {
 }
 
 train_record() { # MODEL SEED
-  local options
+  local options before
   prepared_from train valid
   printf '[binarize]\nSHARDS=%s\n[train]\n' "$SHARDS"
   train_options options "$1" "$2"
   option_lines "${options[@]}"
-  printf 'BATCH_TOKENS=%s\n' "$BATCH_TOKENS"
+  printf 'BATCH_TOKENS=%s\n' "$(batch_tokens "$1")"
+  before=$(model_before "$1")
+  [[ -z $before ]] || { printf '[after]\n' && train_record "$before" "$2" | sed '1,/^\[train\]$/d'; }
+}
+
+# first_stage MODEL SEED: the checkpoint that its training begins with, once it is trained.
+first_stage() {
+  local dir
+  dir=$(model_dir "$1" "$2")
+  # where models are trained at once, that one was begun before
+  until ((PARALLEL == 1)) || [[ -f $dir/trained || " $MODELS " != *" $1 "* ]]; do sleep 0.5; done
+  [[ -f $dir/trained ]] || die "$dir is not trained: run the stage train of $1 first"
+  [[ -f $dir/checkpoint_last.pt ]] || die "$dir/checkpoint_last.pt is missing: the training that begins with it cannot"
+  printf '%s' "$dir/checkpoint_last.pt"
 }
 
 # train_model MODEL SEED DIR: train, or go on after the last checkpoint that is whole.
 train_model() {
-  local dir=$3 batch options data
+  local dir=$3 batch options data before start=("${START[@]}")
   is_trained "$1" || return 0
   train_options options "$1" "$2"
   if [[ -f $dir/trained ]]; then
@@ -46,8 +59,10 @@ train_model() {
     return
   fi
   [[ -d $WORK/data-bin ]] || die "$WORK/data-bin is missing: run the stage prepare first"
+  before=$(model_before "$1")
+  [[ -z $before ]] || start=(--finetune-from-model "$(first_stage "$before" "$2")")
   find_hardware
-  batch_options batch "$BATCH_TOKENS" "$MAX_TOKENS"
+  batch_options batch "$(batch_tokens "$1")" "$MAX_TOKENS"
   data_options data
   if ((NODE_RANK == 0)); then
     mkdir -p -- "$dir"
@@ -59,7 +74,7 @@ train_model() {
     options+=(--log-file "$dir/train.log" --tensorboard-logdir "$dir/tensorboard")
   fi
   launch_training "$(training_data)" "${data[@]}" --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" \
-    "${START[@]}" "${batch[@]}" "${options[@]}" >&2
+    "${start[@]}" "${batch[@]}" "${options[@]}" >&2
   ((NODE_RANK > 0)) || : >"$dir/trained"
 }
 

@@ -63,8 +63,8 @@ def test_what_is_no_folder_of_a_pretrained_model_is_named(tmp_path: Path, monkey
     assert error(tmp_path) == f"pretrained: error: {wanted}, but is {tmp_path}"
     work = recipe(tmp_path / "work", BPE="none")
     assert (
-        error(work)
-        == f"pretrained: error: {work}/manifest.json: BPE must be subword_nmt or sentencepiece, but is 'none'"
+        error(work) == f"pretrained: error: {work}/manifest.json: BPE must be one of subword_nmt, "
+        "sentencepiece, characters, words, but is 'none'"
     )
     (recipe(work) / "data-bin" / "dict.txt").unlink()
     expected = "is missing: the model's own vocabulary is needed, or it would read other words"

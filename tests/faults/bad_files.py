@@ -162,6 +162,8 @@ def _texts(folder: Path, _: Trained, __: Path) -> list[Path]:
         "marks.txt": "a d@@ og\na cat\n",
         "gap.txt": "a dog\n\n",
         "letters.txt": "abcdefg\n",
+        "cases.json": '{"A": "a", "B": "b", "C": "c", "label": "B"}\n{"A": "a", "B": "b"}\n',
+        "labels.json": '{"A": "a", "B": "b", "C": "c", "label": "A"}\n',
         "codes.txt": "#version: 0.2\na b\nthree words here\n",
         "no-codes.txt": "#version: 0.2\n",
         "test.sgm": '<srcset setid="x">\n<doc docid="a">\n<seg id="1">a line\nand more</seg>\n</doc>\n</srcset>\n',

@@ -14,11 +14,11 @@ from tests.support.stubs import Stubs
 TREE = subprocess.run(["git", "ls-files", "*.sh"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
 LIBRARY = [name for name in TREE if name.startswith("scripts/lib/")]
 PROGRAMS = [name for name in TREE if name not in LIBRARY]
-# of a parallel corpus; convert_to_rope.sh and run_glue.sh begin with a checkpoint, and run_mlm.sh is of running text:
-# test_convert.py, test_glue.py and test_mlm.py have their options
+# of a parallel corpus; convert_to_rope.sh, run_glue.sh and run_scm.sh begin with a checkpoint, run_mlm.sh and run_zh.sh
+# are of running text: test_convert.py, test_glue.py, test_scm.py, test_mlm.py and test_zh.py have their options
 OTHERS = (
     *("test.sh", "benchmark_gpu.sh", "environment.sh", "convert_to_rope.sh"),
-    *("run_mlm.sh", "prepare_text.sh", "run_glue.sh", "prepare_glue.sh"),
+    *("run_mlm.sh", "prepare_text.sh", "run_zh.sh", "run_glue.sh", "prepare_glue.sh", "run_scm.sh", "prepare_scm.sh"),
 )
 RECIPES = [name for name in PROGRAMS if name.rpartition("/")[2] not in OTHERS]
 OPTIONS = ("--conf", "--models", "--seeds", "--check", "--help", "STAGE")

@@ -44,9 +44,9 @@ def write_vocabulary(folder: Path, tokens: list[str]) -> None:
     (folder / "vocab.txt").write_text("".join(f"{token}\n" for token in tokens), encoding="utf-8")
 
 
-def their_tensors(**changes: Tensor) -> dict[str, Tensor]:
+def their_tensors(*, vocab_size: int = len(TOKENS), **changes: Tensor) -> dict[str, Tensor]:
     """Random weights by all names of a tiny RoFormerForMaskedLM, made without Hugging Face."""
-    sizes = {field: SIZES.get(key, default) for field, (key, default) in FIELDS.items()}
+    sizes = {field: {**SIZES, "vocab_size": vocab_size}.get(key, default) for field, (key, default) in FIELDS.items()}
     config = ModelConfig(**sizes, activation="gelu", is_tied=True, labels=None)
     generator = torch.Generator().manual_seed(2)
     made = {weight.theirs: torch.randn(weight.shape, generator=generator) for weight in weights(config, head="")}

@@ -235,3 +235,31 @@ def test_a_pretrained_model_gives_its_own_options_once_it_fits(tuned: Tuned, cla
     torch.save(state, tmp_path / "other.pt")
     error = classify("--pretrained", tmp_path / "other.pt", "--dictionary", words)
     assert error.endswith("must be a model of masked_lm such as roformer, but its arch is transformer_rope")
+
+
+def test_the_nearer_text_by_tf_idf_is_chosen_and_of_equal_ones_the_first(classify, tmp_path: Path):
+    texts = {"input0": ["借款利息", "房屋租金", "甲"], "input1": ["借款利率", "借款本金", "乙"]}
+    texts["input2"] = ["房屋合同", "房屋押金", "丙"]
+    for name in ("train", "valid"):
+        for column, lines in texts.items():
+            (tmp_path / f"{name}.{column}").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        (tmp_path / f"{name}.label").write_text("0\n1\n1\n")
+    (tmp_path / "labels.txt").write_text("0 1\n1 1\n")
+    out = tmp_path / "predictions.tsv"
+    classify("--baseline", "tf-idf", "--text", tmp_path, "--output", out)
+    assert [row[2] for row in rows(out)] == ["0", "1", "0"]
+    (tmp_path / "valid.input2").unlink()
+    assert classify("--baseline", "tf-idf", "--text", tmp_path) == (
+        f"classify: error: tf-idf ranks texts, a class each, but --text {tmp_path} has no valid.input2"
+    )
+
+
+def test_examples_that_are_cut_by_their_option_are_counted(tuned: Tuned, classify, tmp_path: Path):
+    state = torch.load(tuned.ranking, weights_only=False)
+    # of the second and third columns 4 tokens with <s>, whatever stays of the first
+    args = state["cfg"]["task"]
+    args.max_option_length, args.max_positions = 4, 512
+    torch.save(state, tmp_path / "cut.pt")
+    report = json.loads(classify("--path", tmp_path / "cut.pt", "--data", tuned.data, "--json"))
+    cut = sum(max(len(b.split()), len(c.split())) + 2 > 4 for b, c in zip(*tuned.lines[1:], strict=True))
+    assert 0 < cut < 20 and report["notes"][0] == f"{cut} of 20 examples are cut to 512 tokens"

@@ -23,6 +23,7 @@ from fairseq_rope.export.huggingface.weights import (
     DECODER_BIAS,
     EMBEDDINGS,
     POSITIONS,
+    SEGMENTS,
     position_table,
     to_fairseq,
     weights,
@@ -37,7 +38,7 @@ HEAD = "sentence_classification_head"
 _NEAR = 5e-3
 
 
-def import_folder(folder: Path, output: Path) -> ModelConfig:
+def import_folder(folder: Path, output: Path, *, segments: int | None = None) -> ModelConfig:
     """Write the folder `output` for the model of `folder`; return what model it is.
 
     It holds `model.pt`, `dict.txt`, `vocab.txt`, and in `options.txt` the options of fairseq-train that make the model;
@@ -46,12 +47,15 @@ def import_folder(folder: Path, output: Path) -> ModelConfig:
     Args:
         folder: as `save_pretrained` writes it, with `vocab.txt`.
         output: complete when this ends well, and not there when it doesn't.
+        segments: how many of its token types the model keeps, the first ones; with 1 it gives that to all tokens.
 
     Raises:
         UserError: a model that cannot be imported, told before a weight is read; files that are missing, damaged or
             don't fit each other; an output that exists.
     """
     config, pad = read_config(folder)
+    if segments is not None and not 1 <= segments <= config.token_types:
+        raise UserError(f"--segments must be from 1 to {config.token_types}, those of {folder}, but is {segments}")
     vocabulary = read_vocabulary(folder / VOCABULARY, size=config.vocab_size)
     if vocabulary.number("[PAD]") != pad:
         place = vocabulary.number("[PAD]")
@@ -61,6 +65,9 @@ def import_folder(folder: Path, output: Path) -> ModelConfig:
         config = config._replace(is_tied=is_tied)
         _check_names(folder, config, tensors)
         state = to_fairseq(config, tensors, vocabulary, head=HEAD)
+        if segments is not None:
+            state[SEGMENTS] = state[SEGMENTS][:segments].clone()
+            config = config._replace(token_types=segments)
         words = train_options(config)
         save_checkpoint(_checkpoint(config, state, words, data=output), part / MODEL, output=output / MODEL)
         shutil.copyfile(folder / VOCABULARY, part / VOCABULARY)

@@ -18,6 +18,7 @@ from fairseq_rope.export.huggingface.importer import HEAD
 from fairseq_rope.export.huggingface.tensors import read_tensors
 from fairseq_rope.export.huggingface.vocabulary import read_vocabulary
 from fairseq_rope.export.huggingface.weights import position_table
+from fairseq_rope_data.errors import UserError
 from tests.support.near import LOGITS, near
 from tests.support.roformers import (
     SPECIAL,
@@ -26,6 +27,7 @@ from tests.support.roformers import (
     oracle,
     our_batch,
     their_batch,
+    their_tensors,
     theirs,
     write_folder,
     write_vocabulary,
@@ -197,3 +199,19 @@ def test_nothing_is_left_behind_when_a_weight_is_missing(masked_lm: Path, tmp_pa
     name = "roformer.encoder.layer.2.attention.self.query.weight"
     assert str(caught.value) == f"FOLDER {folder} must have the weight {name} and 15 more"
     assert [path.name for path in tmp_path.iterdir()] == ["theirs"]
+
+
+def test_one_segment_gives_every_token_the_first_type(tmp_path: Path):
+    tensors = their_tensors()
+    write_folder(tmp_path / "their", weights=tensors)
+    import_folder(tmp_path / "their", tmp_path / "ours", segments=1)
+    state = torch.load(tmp_path / "ours" / "model.pt", weights_only=False)["model"]
+    kept = state["encoder.sentence_encoder.segment_embeddings.weight"]
+    assert torch.equal(kept, tensors["roformer.embeddings.token_type_embeddings.weight"][:1])
+    assert "--segments 1 " in (tmp_path / "ours" / "options.txt").read_text()
+    model = RoformerModel.from_pretrained(str(tmp_path / "ours")).eval()
+    assert model.model.encoder.sentence_encoder.segment_embeddings.weight.shape == kept.shape
+    with pytest.raises(UserError) as error:
+        import_folder(tmp_path / "their", tmp_path / "more", segments=3)
+    assert str(error.value) == f"--segments must be from 1 to 2, those of {tmp_path / 'their'}, but is 3"
+    assert not (tmp_path / "more").exists()

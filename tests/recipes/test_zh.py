@@ -1,0 +1,132 @@
+"""scripts/run_zh.sh: Chinese text to one model in stages of growing length, its table, and settings that cannot be."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support import ROOT
+from tests.support.cases import cases
+from tests.support.environment import environment
+from tests.support.shell import LIGHT_PYTHON
+from tests.support.stubs import Stubs
+
+SCRIPT = str(ROOT / "scripts" / "run_zh.sh")
+CONF = """# Models that learn nothing in no time.
+# shellcheck shell=bash disable=SC2034
+STEPS=6 STEPS_512=4 STEPS_1536=2
+source "$ROOT/scripts/conf/zh.env"
+BPE_MERGES=60 TEST_LENGTHS=(16 32) BATCH_TOKENS=256 BATCH_ROFORMER_512=512 BATCH_ROFORMER_1536=384
+SMALL=(--encoder-layers 1 --encoder-embed-dim 16 --encoder-ffn-embed-dim 16 --encoder-attention-heads 2)
+MODEL_ROFORMER+=("${SMALL[@]}" --tokens-per-sample 16) MODEL_LEARNED+=("${SMALL[@]}" --tokens-per-sample 16)
+MODEL_ROFORMER_512+=("${SMALL[@]}" --tokens-per-sample 32) MODEL_ROFORMER_1536+=("${SMALL[@]}" --tokens-per-sample 64)
+SAVE=(--save-interval-updates 2 --validate-interval-updates 2 --keep-interval-updates 1 --no-epoch-checkpoints)
+"""
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with Chinese text, a document a line, and a conf.env."""
+    folder = tmp_path_factory.mktemp("中文")
+    for name, count in (("train", 60), ("valid", 12)):
+        lines = [each[letter] for each in cases(count, seed=count) for letter in "ABC"]
+        (folder / f"{name}.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    (folder / "conf.env").write_text(CONF)
+    return folder
+
+
+def command(text: Path, *arguments: str) -> list[str]:
+    given = ["--train", str(text / "train.txt"), "--valid", str(text / "valid.txt")]
+    return ["bash", SCRIPT, *given, "--conf", str(text / "conf.env"), *arguments]
+
+
+def value(call: list[str], option: str) -> str:
+    return call[len(call) - 1 - call[::-1].index(option) + 1]
+
+
+@pytest.mark.parametrize("parallel", ["1", "3"])
+def test_a_stage_begins_with_the_one_before_of_the_same_seed(stubs: Stubs, text: Path, tmp_path: Path, parallel: str):
+    work = tmp_path / "work"
+    words = command(text, "--models", "roformer roformer_512 roformer_1536", "--seeds", "1,2", "prepare", "train")
+    done = stubs.run(work, *words, PARALLEL=parallel, TRAINING="0.2")
+    assert done.returncode == 0, done.stderr
+    calls = {Path(value(call, "--save-dir")).name: call for call in stubs.calls("fairseq-train")}
+    assert len(calls) == 6
+    for seed in ("", "-seed2"):
+        assert "--finetune-from-model" not in calls[f"roformer{seed}"]
+        for name, before, tokens in (("roformer_512", "roformer", 512), ("roformer_1536", "roformer_512", 384)):
+            call = calls[f"{name}{seed}"]
+            assert value(call, "--finetune-from-model") == f"{work}/{before}{seed}/checkpoint_last.pt"
+            assert int(value(call, "--max-tokens")) * int(value(call, "--update-freq")) == tokens
+    assert (work / "text" / "vocabulary").is_file() and (work / "raw" / "train.zh").is_file()
+    again = stubs.run(work, *words)
+    assert again.returncode == 0 and not stubs.calls("fairseq-train"), again.stderr
+    # the first stage is part of what the others are made from
+    (tmp_path / "conf.env").write_text(CONF.replace("STEPS=6", "STEPS=8"))
+    other = stubs.run(work, *words, "--conf", str(tmp_path / "conf.env"))
+    removed = other.stderr.partition("remove this")[0]
+    assert other.returncode == 1 and all(f"{work}/{name}" in removed for name in calls), other.stderr
+
+
+ORDER = "--models must name roformer before roformer_512, which begins with it, but is roformer_512\\ roformer"
+BPE = "BPE must be subword_nmt, sentencepiece, characters or words, but is syllables"
+
+
+@pytest.mark.parametrize(
+    ("models", "line", "message"),
+    [
+        ("roformer_512 roformer", "", ORDER),
+        ("roformer", "BPE=syllables", BPE),
+        ("roformer", "NORMALIZE=1", "NORMALIZE must be 0 and MOSES empty with BPE=characters, but are 1 and"),
+        (
+            "roformer_512",
+            "AFTER_ROFORMER_512=nothing",
+            "AFTER_ROFORMER_512 must be a model that is trained, but is nothing",
+        ),
+    ],
+)
+def test_settings_that_cannot_be_are_named_and_leave_nothing(
+    stubs: Stubs, text: Path, tmp_path: Path, models: str, line: str, message: str
+):
+    (tmp_path / "conf.env").write_text(f"{CONF}{line}\n")
+    done = stubs.run(tmp_path / "work", *command(text, "--conf", str(tmp_path / "conf.env"), "--models", models))
+    assert done.returncode == 1 and message in done.stderr, done.stderr
+    assert not list((tmp_path / "work").rglob("*"))
+
+
+def test_a_stage_without_the_one_before_is_not_trained(stubs: Stubs, text: Path, tmp_path: Path):
+    done = stubs.run(tmp_path / "work", *command(text, "--models", "roformer_512"))
+    assert done.returncode == 1 and "roformer is not trained: run the stage train of roformer first" in done.stderr
+    assert not stubs.calls("fairseq-train")
+
+
+@pytest.mark.parametrize("bpe", ["characters", "words"])
+def test_the_conf_is_taken(stubs: Stubs, text: Path, tmp_path: Path, bpe: str):
+    done = stubs.run(tmp_path / "work", *command(text, "--conf", "zh", "--check"), BPE=bpe)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_text_becomes_stages_and_their_table(text: Path, tmp_path: Path):
+    work = tmp_path / "work"
+    words = command(text, "--models", "roformer roformer_512")
+    env = environment(work, JOBS="1", GPUS="0", PRECISION="fp32")
+    done = subprocess.run(
+        ["bash", "-c", f"{LIGHT_PYTHON}{shlex.join(words)}"],
+        cwd=ROOT,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("| ")]
+    assert re.fullmatch(r"\| +\| length \| batch \| steps \| loss +\| accuracy \|", lines[0]), done.stdout
+    assert re.match(r"\| roformer +\| 16 +\| 16 +\| 6 +\| \d\.\d\d \| \d+\.\d\d +\|", lines[2]), done.stdout
+    assert re.match(r"\| roformer_512 +\| 32 +\| 16 +\| 4 +\| \d\.\d\d \| \d+\.\d\d +\|", lines[3]), done.stdout
+    assert "bits on valid-16" in (work / "report.html").read_text(encoding="utf-8")
+    # the second stage goes on from the first one: an untrained model would be at the loss of guessing
+    log = (work / "roformer_512" / "train.log").read_text()
+    assert f"'finetune_from_model': '{work}/roformer/checkpoint_last.pt'" in log
