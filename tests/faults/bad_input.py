@@ -24,10 +24,10 @@ from queue import SimpleQueue
 from typing import NamedTuple
 
 from tests.faults.bad_files import make
-from tests.faults.forked import Done, ForkServer
 from tests.faults.report import Report
 from tests.support import ROOT
 from tests.support.environment import environment
+from tests.support.forked import Done, ForkServer
 
 WORKERS = 2
 SETTING = re.compile("[A-Z0-9_]+=")
@@ -74,7 +74,7 @@ def run(work: Path, rng: random.Random, count: int, report: Report) -> None:
     before = contents(work / "files")
     servers: SimpleQueue[ForkServer] = SimpleQueue()
     for _ in range(WORKERS):
-        servers.put(ForkServer())
+        servers.put(ForkServer(plugin=True))
 
     def one(number: int, bad: Bad) -> None:
         folder = work / str(number)

@@ -16,9 +16,9 @@ import torch
 import fairseq_rope  # noqa: F401  lets torch load fairseq's types
 from fairseq_rope.checkpoints.files import load_checkpoint
 from tests.faults.damage import damage
-from tests.faults.forked import Done, ForkServer
 from tests.faults.prepared import GENERATE, TRAIN, prepare
 from tests.faults.report import Report
+from tests.support.forked import Done, ForkServer
 
 FULL, QUICK = 300, 30
 CHECKPOINTS = 4  # of the small training: 1, 2, best, last
@@ -164,7 +164,7 @@ class Damages(NamedTuple):
 
 def run(work: Path, rng: random.Random, count: int, report: Report) -> None:
     """Damage `count` files, each file of each command in its turn."""
-    with ForkServer() as server:
+    with ForkServer(plugin=True) as server:
         report.note("make one of each file")
         damages = Damages(prepare(work, server), work, server, report, {})
         for name in COMMANDS:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from tests.faults.forked import ROOT, Done, ForkServer
+from tests.support.forked import ROOT, Done, ForkServer
 from tests.support.trained import trained_model
 
 SENTENCES = 12

@@ -4,10 +4,7 @@ Use it through the fixture `trained` of tests/conftest.py: it is trained once in
 """
 
 import io
-import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +13,7 @@ from subword_nmt.apply_bpe import BPE
 from subword_nmt.learn_bpe import learn_bpe
 
 from tests.support import ROOT
+from tests.support.forked import Done, shared_server
 
 _WHO = ["the dog", "the old man", "my sister", "Anna", "the teacher's cat", "a child", "our neighbor"]
 _DOES = ["sees", "likes", "calls", "helps", "follows", "finds"]
@@ -52,13 +50,11 @@ class Trained(NamedTuple):
         return [*names, "--bpe", "subword_nmt", "--tokenizer", "moses", "-s", "en", "-t", "de", "--cpu"]
 
 
-def call(*command: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+def call(*command: str, stdin: bytes = b"") -> Done:
     """Run `python -m command` from the repository's root on one core; a failure shows its stderr."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        [sys.executable, "-m", *command], input=stdin, capture_output=True, cwd=ROOT, env=environment, check=False
-    )
-    assert done.returncode == 0, f"{command}: {done.stderr.decode()[-3000:]}"
+    module, *arguments = command
+    done = shared_server().call(module, arguments, stdin=stdin, timeout=600)
+    assert done.status == 0, f"{command}: {done.text[-3000:]}"
     return done
 
 

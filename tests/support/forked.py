@@ -3,10 +3,12 @@
     with ForkServer() as server:
         done = server.call("fairseq_rope.tools.translate", ["data-bin", "--path", "model.pt"], stdin=b"a line\\n")
 
-A command is a process of its own, with its own arguments, standard streams, folder and end; its code is `__main__`'s,
-as with `python -m`. Only what happens while libraries are imported is not tested by it.
+A command is a process of its own, with its own arguments, environment, standard streams, folder and end; its code is
+`__main__`'s, as with `python -m`. Only what happens while libraries are imported is not tested by it; what recipes and
+tests of installations start is a new Python.
 """
 
+import functools
 import json
 import os
 import resource
@@ -15,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 from argparse import Namespace
@@ -43,14 +46,15 @@ class Done(NamedTuple):
 
 
 class ForkServer:
-    """The process that has imported everything; one command at a time."""
+    """The process that has imported torch and fairseq, and the plugin if asked; one command at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, plugin: bool = False) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
-        environment = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **os.environ}
+        self._lock = threading.Lock()
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
         environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.faults.forked"],
+            [sys.executable, "-m", "tests.support.forked", *(["--plugin"] if plugin else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,
@@ -70,22 +74,33 @@ class ForkServer:
     ) -> Done:
         """Run `python -m MODULE`, or `python FILE.py`, and wait; it is killed after `timeout` seconds."""
         files = {name: os.path.join(self._folder.name, name) for name in ("stdin", "stdout", "stderr")}
-        Path(files["stdin"]).write_bytes(stdin)
-        request = {"module": module, "argv": [str(word) for word in argv], "cwd": str(cwd), "timeout": timeout, **files}
-        assert self._process.stdin is not None and self._process.stdout is not None
-        print(json.dumps(request), file=self._process.stdin, flush=True)
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"the server of forks ended with status {self._process.wait()}")
-        printed = [Path(files[name]).read_bytes() for name in ("stdout", "stderr")]
+        # how many threads there are was settled when the server started
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+        request = {"module": module, "argv": [str(word) for word in argv], "cwd": str(cwd), "timeout": timeout}
+        with self._lock:
+            Path(files["stdin"]).write_bytes(stdin)
+            assert self._process.stdin is not None and self._process.stdout is not None
+            print(json.dumps({**request, **files, "environment": environment}), file=self._process.stdin, flush=True)
+            answer = self._process.stdout.readline()
+            if not answer:
+                raise RuntimeError(f"the server of forks ended with status {self._process.wait()}")
+            printed = [Path(files[name]).read_bytes() for name in ("stdout", "stderr")]
         return Done(json.loads(answer)["status"], *printed, timed_out=json.loads(answer)["timed_out"])
 
 
-def serve() -> None:
+@functools.cache
+def shared_server() -> ForkServer:
+    """Return this process's own server, without the plugin: it ends with the process."""
+    return ForkServer()
+
+
+def serve(*, plugin: bool) -> None:
     """Import what takes long, then fork for each request until stdin ends."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    _import_libraries()
+    _import_fairseq()
+    if plugin:
+        _import_plugin()
     for line in sys.stdin:
         request = json.loads(line)
         child = os.fork()
@@ -94,13 +109,12 @@ def serve() -> None:
         print(json.dumps(_wait(child, request["timeout"])), file=answers, flush=True)
 
 
-def _import_libraries() -> None:
-    import fairseq.checkpoint_utils
-    import fairseq.options
-    import fairseq.tasks.translation
-    import fairseq.trainer
-    import fairseq.utils
+def _import_fairseq() -> None:
     import sacrebleu  # noqa: F401
+
+
+def _import_plugin() -> None:
+    import fairseq.utils
 
     # fairseq remembers the folders of plugins by path, and takes a module that somebody else imported for a stranger
     fairseq.utils.import_user_module(Namespace(user_dir=str(ROOT / "fairseq_rope")))
@@ -142,6 +156,8 @@ def _become(request: dict[str, Any]) -> NoReturn:
         # the buffers of the old streams are the server's
         sys.stdin, sys.stdout, sys.stderr = (open(number, "w" if number else "r") for number in range(3))  # noqa: SIM115
         os.chdir(request["cwd"])
+        os.environ.clear()
+        os.environ.update(request["environment"])
         status = _run(request["module"], request["argv"])
     finally:
         os._exit(status)
@@ -170,4 +186,4 @@ def _run(module: str, argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    serve()
+    serve(plugin="--plugin" in sys.argv)
