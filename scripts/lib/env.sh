@@ -147,6 +147,11 @@ complete_env() {
   ) 9>"$dir.lock"
 }
 
+# has_packages: `python` has the packages; they are found, not imported, which takes seconds.
+has_packages() {
+  python -c 'from importlib.util import find_spec as f; raise SystemExit(not all(map(f, ("torch", "fairseq", "fairseq_rope"))))'
+}
+
 # setup_env [DIR] [EXTRAS] [VERSION]: put a complete environment first on the PATH; `python` is then its interpreter.
 # DIR is $FAIRSEQ_ROPE_ENV or .venv by default; EXTRAS are of pyproject.toml, as data,plot; only data, which prepares text,
 # by default; VERSION is as for find_python.
@@ -156,7 +161,7 @@ complete_env() {
 setup_env() {
   local dir=${1:-${FAIRSEQ_ROPE_ENV:-$ROOT/.venv}} extras=${2:-data} version=${3:-} python
   if [[ $dir == none ]]; then
-    python -c 'import torch, fairseq, fairseq_rope' || die "FAIRSEQ_ROPE_ENV=none needs a \`python\` with fairseq_rope installed"
+    has_packages || die "FAIRSEQ_ROPE_ENV=none needs a \`python\` with fairseq_rope installed"
     return
   fi
   [[ $dir == /* ]] || dir=$PWD/$dir

@@ -1,6 +1,7 @@
 """scripts/lib/env.sh: the choice of a Python, and the environment with its stamp."""
 
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -229,3 +230,13 @@ def test_none_keeps_the_current_python(shell: Shell) -> None:
     result = shell.run("setup_env; command -v python", FAIRSEQ_ROPE_ENV="none")
     assert result.stdout.splitlines()[-1] == str(shell.bin / "python")
     assert shell.calls("pip") == []
+
+
+@pytest.mark.parametrize(("flags", "status"), [("", 0), ("-S", 1)], ids=["installed", "missing"])
+def test_none_asks_for_a_python_with_the_packages(shell: Shell, flags: str, status: int) -> None:
+    python = shell.bin / "python"
+    python.write_text(f'#!{shutil.which("bash")}\nexec {shlex.quote(sys.executable)} {flags} "$@"\n')
+    python.chmod(0o755)
+    result = shell.run("setup_env", FAIRSEQ_ROPE_ENV="none")
+    message = "error: FAIRSEQ_ROPE_ENV=none needs a `python` with fairseq_rope installed"
+    assert result.returncode == status and (message in result.stderr) == bool(status), result.stderr

@@ -13,9 +13,8 @@ import pytest
 from tests.support import ROOT
 from tests.support.environment import environment, real_corpora
 from tests.support.mirror import LANGS, Pairs, make_archives, served
-from tests.support.shell import LIGHT_PYTHON
 
-FETCH = f"{LIGHT_PYTHON}bash data-prep/prepare_wmt14_ende.sh fetch"
+FETCH = "bash data-prep/prepare_wmt14_ende.sh fetch"
 EUROPARL = "training-parallel-europarl-v7.tgz"
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,7 +11,6 @@ import pytest
 from tests.support import ROOT
 from tests.support.environment import environment
 from tests.support.glue import pretrained_work, sst2, stsb
-from tests.support.shell import LIGHT_PYTHON
 
 CONF = """# a training in no time
 # shellcheck shell=bash disable=SC2034
@@ -31,9 +29,8 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def glue(work: Path, *arguments: object, script: str = "scripts/run_glue.sh") -> subprocess.CompletedProcess[str]:
     (work.parent / "conf.env").write_text(CONF)
     words = ["bash", script, *map(str, arguments), "--conf", str(work.parent / "conf.env")]
-    command = ["bash", "-c", f"{LIGHT_PYTHON}{shlex.join(words)}"]
     env = environment(work, JOBS="1")
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
 def test_a_task_runs_to_its_table_and_a_second_run_has_nothing_left_to_do(pretrained: Path, tmp_path: Path):

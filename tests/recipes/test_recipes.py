@@ -18,7 +18,6 @@ import pytest
 from tests.support import ROOT
 from tests.support.environment import environment
 from tests.support.mirror import served
-from tests.support.shell import LIGHT_PYTHON
 from tests.support.trained import Trained
 
 PARTS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
@@ -99,7 +98,7 @@ def raw(data_dir: Path) -> Path:
 
 
 def fetch(work: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    command = ["bash", "-c", f"{LIGHT_PYTHON}bash data-prep/prepare_multi30k.sh fetch"]
+    command = ["bash", "data-prep/prepare_multi30k.sh", "fetch"]
     env = environment(work, **settings)
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 

@@ -1,7 +1,6 @@
 """run_scm.sh on small files: released weights (a tiny random folder) to a table, and what is refused."""
 
 import re
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,7 +12,6 @@ from tests.support import ROOT
 from tests.support.cases import CHINESE_WORDS, PIECES, cases, write_cases
 from tests.support.environment import environment
 from tests.support.roformers import SPECIAL, their_tensors, write_folder, write_vocabulary
-from tests.support.shell import LIGHT_PYTHON
 
 CONF = """# a training in no time
 # shellcheck shell=bash disable=SC2034
@@ -40,9 +38,8 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scm(work: Path, *arguments: object, script: str = "scripts/run_scm.sh") -> subprocess.CompletedProcess[str]:
     (work.parent / "conf.env").write_text(CONF)
     words = ["bash", script, "--conf", str(work.parent / "conf.env"), *map(str, arguments)]
-    command = ["bash", "-c", f"{LIGHT_PYTHON}{shlex.join(words)}"]
     env = environment(work, JOBS="1", GPUS="0", PRECISION="fp32")
-    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
 def test_released_weights_are_fine_tuned_at_each_length_and_scored(released: Path, tmp_path: Path):

@@ -1,7 +1,6 @@
 """scripts/run_zh.sh: Chinese text to one model in stages of growing length, its table, and settings that cannot be."""
 
 import re
-import shlex
 import subprocess
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pytest
 from tests.support import ROOT
 from tests.support.cases import cases
 from tests.support.environment import environment
-from tests.support.shell import LIGHT_PYTHON
 from tests.support.stubs import Stubs
 
 SCRIPT = str(ROOT / "scripts" / "run_zh.sh")
@@ -113,7 +111,7 @@ def test_text_becomes_stages_and_their_table(text: Path, tmp_path: Path):
     words = command(text, "--models", "roformer roformer_512")
     env = environment(work, JOBS="1", GPUS="0", PRECISION="fp32")
     done = subprocess.run(
-        ["bash", "-c", f"{LIGHT_PYTHON}{shlex.join(words)}"],
+        words,
         cwd=ROOT,
         env=env,
         stdin=subprocess.DEVNULL,

@@ -22,11 +22,6 @@ case "$#:$1 $2" in
 esac
 """
 
-
-# what fetches text asks nothing of torch: do not load it just to see that it is there
-LIGHT_PYTHON = """python() { [[ $* == *'import torch'* ]] || command python "$@"; }
-export -f python
-"""
 TOOLS = "awk basename cat cksum cp date dirname env find flock grep ls mkdir mv rm sed test"
 
 
