@@ -9,8 +9,8 @@ from fairseq_rope.inference.translator import Translator
 from tests.support.near import SCORES
 from tests.support.trained import Trained
 
-# The share of translations that are the same on every processor. Beyond rounding, the runtime shares out the probability of
-# a <pad> or an early </s>, to which this hardly trained model gives a thousandth.
+# Share of translations that are the same on every processor. Beyond rounding, the runtime shares out the probability
+# of a <pad> or an early </s>, to which this hardly trained model gives a thousandth.
 SAME_TEXT = 0.98
 
 
