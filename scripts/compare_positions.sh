@@ -8,7 +8,7 @@
 #       beyond (long), of loss and of training speed; then the differences from rope, paired by seed, with 95% t intervals.
 #       Run again, it continues. WORK is runs/positions. `python -m fairseq_rope.tools.results WORK` prints all there is
 # Speed is target words by seconds of training steps, of runs beside each other: only its ratio to rope says something.
-# Time: not measured yet.
+# Time: two and a half hours on two AMD Zen 4 cores.
 #
 # Example: bash scripts/compare_positions.sh --models "rope alibi" --seeds 1,2
 set -euo pipefail
