@@ -60,6 +60,12 @@ class TransformerRopeModel(TransformerModel):
         """Keep the source's keys and values once for each sentence in searches of this width; fairseq's calls it."""
         self.encoder.beam_size = beam_size
 
+    def prepare_for_inference_(self, cfg: Any) -> None:
+        """Get ready for a search; with `--bf16` in bfloat16, which `fairseq-generate` leaves out."""
+        if cfg.common.bf16:
+            self.bfloat16()
+        super().prepare_for_inference_(cfg)
+
     @classmethod
     def build_encoder(cls, args: Any, src_dict: Any, embed_tokens: nn.Module) -> Encoder:
         """Build the encoder."""

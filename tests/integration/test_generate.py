@@ -57,6 +57,15 @@ def test_scores_do_not_depend_on_how_sentences_are_batched_or_padded(trained):
         assert text == other_text
 
 
+def test_bf16_is_honored_and_near_float32(trained):
+    exact, rounded = (lines(generate(trained, *options), "H") for options in ((), ("--bf16",)))
+    pairs = [(exact[number][0].split("\t"), rounded[number][0].split("\t")) for number in exact]
+    same = [(float(one), float(other)) for (one, text), (other, rounded_text) in pairs if text == rounded_text]
+    assert len(same) > 0.8 * len(pairs)
+    differences = [abs(one - other) for one, other in same]
+    assert 1e-3 < max(differences) < 0.2
+
+
 def test_print_alignment_gives_a_source_position_for_each_target_token(trained):
     log = generate(trained, "--print-alignment", "hard", "--beam", "2")
     alignments, hypotheses = lines(log, "A"), lines(log, "H")

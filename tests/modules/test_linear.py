@@ -13,7 +13,6 @@ from fairseq_rope.modules.cpu.linear import Linear, linear
 from tests.support.near import PRODUCTS
 
 SHAPES = {"matrix": (7, 12), "batch": (3, 5, 12), "one row": (1, 12), "vector": (12,), "no rows": (0, 12)}
-# of results of some 10, float32
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +119,22 @@ def test_other_types_are_torchs(dtype: torch.dtype):
     ours, stock = (layer.to(dtype) for layer in twins())
     x = torch.randn(7, 12, dtype=dtype)
     assert torch.equal(ours(x), stock(x))
+
+
+@pytest.mark.parametrize(("gain", "level"), [(1.8, "INFO"), (0.4, "WARNING")])
+def test_what_bfloat16_is_worth_here_is_said_once(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, gain: float, level: str
+):
+    caplog.set_level("INFO")
+    monkeypatch.setattr(route, "gain", lambda *_, **__: gain)
+    module._tell_worth_of_bfloat16.cache_clear()
+    layer = twins()[0].bfloat16()
+    for _ in range(2):
+        layer(torch.randn(7, 12, dtype=torch.bfloat16))
+    (record,) = caplog.records
+    said = f"products of bfloat16 are {gain}0 times as fast as those of float32 on this processor"
+    assert record.levelname == level and record.getMessage().startswith(said)
+    assert ("costs speed and precision" in record.getMessage()) == (gain < 1)
 
 
 def test_the_error_is_that_of_float32():

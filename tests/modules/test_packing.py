@@ -34,6 +34,16 @@ def test_a_layer_gives_the_same_numbers_packed(shape: tuple[int, ...], bias: boo
         torch.testing.assert_close(layer(x), nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)
 
 
+def test_bfloat16_is_packed_apart_and_float32_rows_are_none_of_it():
+    layer, x = Linear(12, 20).bfloat16(), torch.randn(7, 12)
+    layer.make_generation_fast_(name="layer")
+    assert layer.packed is not None
+    with torch.no_grad():
+        expected = nn.functional.linear(x.bfloat16(), layer.weight, layer.bias)
+        torch.testing.assert_close(layer.packed.product(x.bfloat16()), expected, atol=2e-2, rtol=2e-2)
+        assert layer.packed.product(x) is None and layer.float().packed.product(x.bfloat16()) is None
+
+
 def test_rows_with_gaps_and_in_another_order_are_multiplied_as_they_stand():
     layer, wide = fixed(), torch.randn(5, 3, 15)
     with torch.no_grad():
@@ -104,7 +114,7 @@ def test_small_weights_other_types_and_processors_where_it_is_slower_are_left_al
     assert pack(Linear(12, 20).double()) is None
     for module, name, value in (
         (packing, "MIN_PACKED_WEIGHTS", 12 * 20 + 1),
-        (onednn, "IS_USABLE", False),
+        (onednn, "PACKED_TYPES", [torch.bfloat16]),
         (route, "_chosen", dict.fromkeys(route.SHAPES, route.TORCH)),
     ):
         with monkeypatch.context() as patch:

@@ -5,6 +5,8 @@ torch calls MKL for them, which on AMD's processors runs at less than half of wh
 on processors with AMX. Here it is these layers alone, in full float32 unless that setting says otherwise.
 """
 
+import functools
+import logging
 from typing import Any
 
 import torch
@@ -15,6 +17,8 @@ from torch.autograd.function import once_differentiable
 from fairseq_rope.modules.cpu import onednn, route
 from fairseq_rope.modules.cpu.packing import PackedLinear, pack
 from fairseq_rope.modules.cpu.thresholds import MIN_ONEDNN_PRODUCTS
+
+_logger = logging.getLogger(__name__)
 
 
 class Linear(nn.Linear):
@@ -55,6 +59,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, training: bool = F
 def _is_for_onednn(x: Tensor, weight: Tensor, *, training: bool) -> bool:
     if not onednn.IS_USABLE:
         return False
+    if x.dtype == torch.bfloat16 and x.device.type == "cpu":
+        _tell_worth_of_bfloat16()
     is_float32 = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
     is_large = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
     if not (is_float32 and is_large and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
@@ -86,3 +92,20 @@ class _Linear(torch.autograd.Function):
             _product(grad_rows.T, rows.T) if needs_weight else None,
             grad_rows.sum(dim=0) if needs_bias else None,
         )
+
+
+@functools.cache
+def _tell_worth_of_bfloat16() -> None:
+    """Say once in the log what `--bf16` is worth on this processor, or costs."""
+    is_onednn = onednn.IS_USABLE and route.is_onednn(route.SEARCH, torchs=F.linear, onednn=_product)
+    float32 = _product if is_onednn else F.linear
+    gain = route.gain(route.BFLOAT16, torchs=float32, onednn=_bfloat16_product, prepare=Tensor.bfloat16)
+    words = "products of bfloat16 are %.2f times as fast as those of float32 on this processor"
+    if gain > 1:
+        _logger.info(words, gain)
+    else:
+        _logger.warning(f"{words}, which has no instructions for them: --bf16 costs speed and precision here", gain)
+
+
+def _bfloat16_product(x: Tensor, weight: Tensor) -> Tensor:
+    return F.linear(x.bfloat16(), weight)

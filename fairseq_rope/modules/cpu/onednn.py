@@ -23,9 +23,12 @@ def packed(weight: Tensor) -> Tensor:
 def is_usable(
     product: Callable[[Tensor, Tensor, Tensor | None], Tensor] = product,
     packed: Callable[[Tensor], Tensor] = packed,
+    dtype: torch.dtype = torch.float32,
 ) -> bool:
     """Return whether oneDNN's products are there, take these arguments and give `F.linear`'s numbers."""
-    x, weight, bias = torch.arange(12.0).view(4, 3), torch.arange(6.0).view(2, 3), torch.arange(2.0)
+    # small whole numbers, which bfloat16 has too
+    x, weight, bias = (torch.arange(float(n), dtype=dtype) for n in (12, 6, 2))
+    x, weight = x.view(4, 3), weight.view(2, 3)
     try:
         with torch.no_grad():
             return torch.backends.mkldnn.is_available() and all(
@@ -38,3 +41,4 @@ def is_usable(
 
 
 IS_USABLE = is_usable()
+PACKED_TYPES = [dtype for dtype in (torch.float32, torch.bfloat16) if is_usable(dtype=dtype)]

@@ -33,8 +33,9 @@ class PackedLinear:
 
         That is where a gradient may be wanted, and for another dtype or device.
         """
-        is_plain = x.dtype == torch.float32 and x.device.type == "cpu" and x.dim() > 1 and x.numel() > 0
-        if not is_plain or torch.is_grad_enabled() or not torch.backends.mkldnn.enabled:
+        is_ours = x.dtype == self._layers[0].weight.dtype and x.dtype in onednn.PACKED_TYPES
+        is_plain = x.device.type == "cpu" and x.dim() > 1 and x.numel() > 0
+        if not (is_ours and is_plain) or torch.is_grad_enabled() or not torch.backends.mkldnn.enabled:
             return None
         if torch.is_autocast_enabled("cpu"):
             return None
@@ -60,11 +61,13 @@ def pack(*layers: nn.Linear) -> PackedLinear | None:
         layers: of the same input; all with a bias, or none.
     """
     weights = [layer.weight for layer in layers]
-    if not onednn.IS_USABLE or sum(weight.numel() for weight in weights) < MIN_PACKED_WEIGHTS:
+    dtype = weights[0].dtype
+    if dtype not in onednn.PACKED_TYPES or sum(weight.numel() for weight in weights) < MIN_PACKED_WEIGHTS:
         return None
-    if any(w.dtype != torch.float32 or w.device.type != "cpu" or w.is_inference() for w in weights):
+    if any(w.dtype != dtype or w.device.type != "cpu" or w.is_inference() for w in weights):
         return None
-    is_faster = route.is_onednn(route.PACKED, torchs=F.linear, onednn=_packed_product, prepare=onednn.packed)
+    work = route.PACKED if dtype == torch.float32 else route.PACKED_BFLOAT16
+    is_faster = route.is_onednn(work, torchs=F.linear, onednn=_packed_product, prepare=onednn.packed)
     return PackedLinear(layers) if is_faster else None
 
 
