@@ -62,7 +62,8 @@ class TransformerRopeModel(TransformerModel):
 
     def prepare_for_inference_(self, cfg: Any) -> None:
         """Get ready for a search; with `--bf16` in bfloat16, which `fairseq-generate` leaves out."""
-        if cfg.common.bf16:
+        # without a path the options are those of the training, which `from_pretrained` passes on
+        if cfg.common.bf16 and cfg.common_eval.path:
             self.bfloat16()
         super().prepare_for_inference_(cfg)
 

@@ -6,10 +6,12 @@ import re
 import pytest
 import torch
 from fairseq import checkpoint_utils
+from fairseq.dataclass.configs import FairseqConfig
 
 import fairseq_rope
 from tests.reference import ReferenceTransformer
 from tests.support import ROOT
+from tests.support.models import build_model
 from tests.support.trained import Trained, call
 
 USER_DIR = ("--user-dir", str(ROOT / "fairseq_rope"))
@@ -64,6 +66,15 @@ def test_bf16_is_honored_and_near_float32(trained):
     assert len(same) > 0.8 * len(pairs)
     differences = [abs(one - other) for one, other in same]
     assert 1e-3 < max(differences) < 0.2
+
+
+@pytest.mark.parametrize(("path", "dtype"), [("a.pt", torch.bfloat16), (None, torch.float32)])
+def test_bf16_of_the_training_is_not_that_of_the_search(path: str | None, dtype: torch.dtype):
+    cfg = FairseqConfig()
+    cfg.common.bf16, cfg.common_eval.path = True, path
+    model = build_model("transformer_rope_tiny")
+    model.prepare_for_inference_(cfg)
+    assert {parameter.dtype for parameter in model.parameters()} == {dtype}
 
 
 def test_print_alignment_gives_a_source_position_for_each_target_token(trained):
