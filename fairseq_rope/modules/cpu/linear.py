@@ -97,14 +97,13 @@ class _Linear(torch.autograd.Function):
 @functools.cache
 def _tell_worth_of_bfloat16() -> None:
     """Say once in the log what `--bf16` is worth on this processor, or costs."""
-    is_onednn = onednn.IS_USABLE and route.is_onednn(route.SEARCH, torchs=F.linear, onednn=_product)
-    float32 = _product if is_onednn else F.linear
+    float32 = _product if route.is_onednn(route.SEARCH, torchs=F.linear, onednn=_product) else F.linear
     gain = route.gain(route.BFLOAT16, torchs=float32, onednn=_bfloat16_product, prepare=Tensor.bfloat16)
     words = "products of bfloat16 are %.2f times as fast as those of float32 on this processor"
     if gain > 1:
         _logger.info(words, gain)
     else:
-        _logger.warning(f"{words}, which has no instructions for them: --bf16 costs speed and precision here", gain)
+        _logger.warning(f"{words}: --bf16 costs speed and precision here", gain)
 
 
 def _bfloat16_product(x: Tensor, weight: Tensor) -> Tensor:
