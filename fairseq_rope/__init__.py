@@ -16,10 +16,11 @@ keep_few_products()
 
 from fairseq_rope.compat.everything import apply_everything  # noqa: E402
 from fairseq_rope.criterions import label_smoothed_cross_entropy_fused as _registered  # noqa: E402, F401
+from fairseq_rope.models.language import TransformerRopeLanguageModel  # noqa: E402
 from fairseq_rope.models.roformer import RoformerModel  # noqa: E402
 from fairseq_rope.models.translation import TransformerRopeModel  # noqa: E402
 
-__all__ = ["RoformerModel", "TransformerRopeModel", "__version__"]
+__all__ = ["RoformerModel", "TransformerRopeLanguageModel", "TransformerRopeModel", "__version__"]
 __version__ = "0.1.0"
 
 apply_everything()

@@ -10,9 +10,17 @@
 #   --updates   for how many updates the model is trained on (10% of those of the checkpoint)
 #   --models    converted alone leaves the comparison out
 #
+# Several sentences at once:
+#
+#   --windows   the models are also trained on windows of up to this many consecutive lines of the training text, and each
+#               test set is translated in windows of as many lines too
+#   --ordered   text in order, PREFIX.en and PREFIX.de in the BPE of DATA, to make them of where the training text itself
+#               has lost its order
+#
 # STAGE is of prepare, train, average, evaluate. There are no seeds.
 #
-# Set:  the rate, its warm-up and the points of the comparison in --conf (convert); PRECISION, GPUS, SHARDS
+# Set:  the rate, its warm-up, the points of the comparison and the separator of windows in --conf (convert); PRECISION,
+#       GPUS, SHARDS
 # Out:  $WORK/converted/averaged.pt and a table: loss, BLEU and minutes of both by updates. Run again, it continues. WORK is
 #       runs/convert, a folder for each checkpoint; it takes 20 times the space of the checkpoint
 # Time: a fifth of what the checkpoint's training took, and the translation of the test set 12 times.
@@ -23,13 +31,17 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib/recipe.sh"
 # shellcheck source=scripts/lib/conversion.sh
 source "$ROOT/scripts/lib/conversion.sh"
+# shellcheck source=scripts/lib/conversion_windows.sh
+source "$ROOT/scripts/lib/conversion_windows.sh"
 
-FROM="" DATA="" UPDATES=""
+FROM="" DATA="" UPDATES="" WINDOW="" ORDERED=""
 own_option() {
   case $1 in
     --from) need_value "a checkpoint" "$@" && FROM=$2 ;;
     --data) need_value "a folder" "$@" && DATA=$2 ;;
     --updates) need_value "a number" "$@" && UPDATES=$2 ;;
+    --windows) need_value "a number of lines" "$@" && WINDOW=$2 ;;
+    --ordered) need_value "the path of text without .LANG" "$@" && ORDERED=$2 ;;
     *) die "there is no option $1, see --help" ;;
   esac
 }

@@ -91,8 +91,8 @@ else
 fi
 [[ -z $quick ]] || pytest_args=(-m unit "${pytest_args[@]}")
 log "versions: $(python -V), $(python -m pip list --format=freeze | grep -E -i '^(fairseq(-fixed)?|torch|numpy)==' | paste -s -d ' ')"
-# most tests wait for one thread of a fairseq command: a process a core, each with whole files
-check pytest python -m pytest --numprocesses "$(nproc)" --dist loadfile "${pytest_args[@]}"
+# most tests wait for one thread of a fairseq command: a process a core, each with whole files, in the order of conftest.py
+check pytest python -m pytest --numprocesses "$(nproc)" --dist loadfile --no-loadscope-reorder "${pytest_args[@]}"
 # with another seed each time, which it prints
 [[ -n $core ]] || ((${#pytest_args[@]})) || check faults python -m tests.faults --quick
 

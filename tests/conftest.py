@@ -12,6 +12,7 @@ from tests.support.environment import real_corpora
 from tests.support.pretrained import Pretrained, pretrained_model
 from tests.support.trained import Trained, trained_model
 
+LEVELS = ("unit", "process", "system")  # from the fastest to the slowest
 # What puts tests on a level other than `unit`: a path, a fixture, or that their file starts programs.
 SYSTEM = (
     *("benchmarks", "integration", "recipes", "test_faults.py"),
@@ -27,15 +28,22 @@ os.environ.setdefault(route.VARIABLE, route.ONEDNN)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test with its level."""
-    folders = [ROOT / "tests" / name for name in SYSTEM]
+    """Mark every test with its level; files of the slowest go first, so that no core waits for them at the end."""
+    slowest: dict[Path, int] = {}
     for item in items:
-        level = "unit"
-        if any(item.path.is_relative_to(folder) for folder in folders) or SYSTEM_FIXTURES & {*item.fixturenames}:
-            level = "system"
-        elif PROCESS_MODULE in vars(item.module):
-            level = "process"
+        level = level_of(item)
         item.add_marker(level)
+        slowest[item.path] = max(slowest.get(item.path, 0), LEVELS.index(level))
+    items.sort(key=lambda item: slowest[item.path], reverse=True)
+
+
+def level_of(item: pytest.Item) -> str:
+    """The level of a test, one of LEVELS."""
+    if any(item.path.is_relative_to(ROOT / "tests" / name) for name in SYSTEM):
+        return "system"
+    if SYSTEM_FIXTURES & {*item.fixturenames}:
+        return "system"
+    return "process" if PROCESS_MODULE in vars(item.module) else "unit"
 
 
 @pytest.fixture(scope="session")

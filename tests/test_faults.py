@@ -2,8 +2,11 @@
 
 import io
 
+import pytest
+
 from tests.faults import bad_input
 from tests.faults.report import Report
+from tests.faults.text import Line, content
 from tests.support import ROOT
 
 
@@ -42,3 +45,9 @@ def test_a_case_has_its_own_random_numbers_whatever_the_others_draw():
     first, second = report(), report()
     second.rng(1).random()
     assert first.rng(2).random() == second.rng(2).random() != first.rng(1).random()
+
+
+@pytest.mark.parametrize("last", [b"", b"c"])
+def test_a_file_of_hostile_lines_has_them_all_an_empty_last_one_too(last: bytes):
+    lines = [Line(b"a"), Line(b"b"), Line(last)]
+    assert [line.rstrip(b"\r\n") for line in io.BytesIO(content(lines))] == [b"a", b"b", last]

@@ -3,6 +3,7 @@
     python -m fairseq_rope_data.windows make --source-lang en --target-lang de --size 3 text/train.bpe text/train
     python -m fairseq_rope_data.windows make --source-lang en --target-lang de --size 4 text/test text/test-w4
     python -m fairseq_rope_data.windows split --index text/test-w4.windows.tsv hyps.txt >hyps-lines.txt
+    python -m fairseq_rope_data.windows check --source-lang en --target-lang de raw/train
 
 `make` reads IN.LANG and writes OUT.LANG, a window a line, and OUT.windows.tsv, which says where each window's lines
 stand. A window is --size lines; with --random it is 1 to --size of them, all equally likely, as --seed has it. No line
@@ -14,7 +15,9 @@ Windows are made of text in BPE, after clean_corpus --leave-blank: so sentences 
 the separator, <sep> unless --separator names another token, is one token of fairseq's dictionary.
 
 Lines that are no neighbors make no windows. `make` refuses text of which clean_corpus has dropped lines, and text of
-100 lines or more whose neighbors share no more rare words than lines at random: --any-order makes windows of it.
+100 lines or more whose neighbors share no more rare words than lines at random, at its beginning, in the middle or at
+its end: --any-order makes windows of it. `check` says so of raw text, before hours are spent on it, and whether it
+holds the separator.
 
 `split` writes one line for each line of IN. Of a translation with another number of sentences than its window has lines
 the missing ones are blank and those too many are joined to the last; stderr tells how many windows are so.
@@ -23,7 +26,6 @@ the missing ones are blank and those too many are joined to the last; stderr tel
 import argparse
 import contextlib
 import itertools
-import json
 import random
 import sys
 from collections import Counter
@@ -33,7 +35,7 @@ from pathlib import Path
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files, read_lines
-from fairseq_rope_data.line_neighbors import LINES, belong_together
+from fairseq_rope_data.line_neighbors import check_order
 from fairseq_rope_data.parallel import aligned
 from fairseq_rope_data.window_index import SEPARATOR, Window, check_separator, holds, join, read_index, split
 
@@ -49,10 +51,7 @@ def rows(sides: Sequence[Path], documents: Path | None, separator: str) -> Itera
     for number, lines in enumerate(aligned(*sides, *([documents] if documents else [])), 1):
         row = lines[: len(sides)]
         for path, line in zip(sides, row, strict=True):
-            if holds(line, separator):
-                raise UserError(
-                    f"{path}:{number}: the text holds the separator {separator}: choose another --separator"
-                )
+            refuse_separator(path, number, line, separator)
         blank = [not line.strip() for line in row]
         if any(blank) and not all(blank):
             raise UserError(
@@ -89,29 +88,29 @@ def window_sizes(options: argparse.Namespace) -> Iterator[int]:
         yield least + int(dice.random() * (options.size + 1 - least))
 
 
-def check_order(prefix: str, side: Path) -> None:
-    """Check that lines are still neighbors, as far as a program can know.
+def refuse_separator(path: Path, number: int, line: str, separator: str) -> None:
+    """Check that a line does not hold the separator.
 
     Raises:
-        UserError: clean_corpus says that it has dropped pairs, or the lines look shuffled, sorted or collected.
+        UserError: it does.
     """
-    report = Path(f"{prefix}.clean.json")
-    if report.is_file():
-        try:
-            facts = json.loads(report.read_bytes())
-            read, dropped, left_blank = facts["read"], facts["read"] - facts["kept"], "left_blank" in facts
-        except (ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{report} is damaged: {error!r}") from None
-        if dropped and not left_blank:
-            raise UserError(
-                f"{report}: {dropped:,} of {read:,} pairs were dropped, so lines are no neighbors any more: use "
-                "clean_corpus --leave-blank, or here --any-order"
-            )
-    if not belong_together(list(itertools.islice(filter(str.strip, read_lines(side)), LINES))):
-        raise UserError(
-            f"{side}: its order looks lost: neighboring lines share no more rare words than lines at random, or are "
-            "sorted; --any-order leaves this check out"
-        )
+    if holds(line, separator):
+        raise UserError(f"{path}:{number}: the text holds the separator {separator}: choose another --separator")
+
+
+def check(options: argparse.Namespace) -> None:
+    """Check text from which windows are to be made, before it is segmented.
+
+    Raises:
+        UserError: it holds the separator, or its order is lost.
+    """
+    check_separator(options.separator, "--separator")
+    sides = [Path(f"{options.input}.{lang}") for lang in (options.source_lang, options.target_lang) if lang]
+    for side in sides:
+        for number, line in enumerate(read_lines(side), 1):
+            refuse_separator(side, number, line, options.separator)
+    if not options.any_order:
+        check_order(options.input, sides[0])
 
 
 def make(options: argparse.Namespace) -> None:
@@ -196,21 +195,24 @@ def split_file(options: argparse.Namespace) -> None:
 
 def main() -> None:
     parser = cli.parser(__doc__, "windows")
-    commands = parser.add_subparsers(required=True, metavar="make|split")
+    commands = parser.add_subparsers(required=True, metavar="make|split|check")
     maker = commands.add_parser("make", help="write OUT.LANG and OUT.windows.tsv from IN.LANG")
-    maker.set_defaults(command=make)
+    checker = commands.add_parser("check", help="say whether windows can be made of IN.LANG, which is raw text")
+    for command, function in ((maker, make), (checker, check)):
+        command.set_defaults(command=function)
+        add = command.add_argument
+        add("input", metavar="IN", help="text to read: its files' path without .LANG")
+        add("--source-lang", required=True, metavar="LANG")
+        add("--target-lang", metavar="LANG", help="of the other side; without it there is one")
+        add("--separator", default=SEPARATOR, metavar="TOKEN", help=f"between lines (default: {SEPARATOR})")
+        add("--any-order", action="store_true", help="don't ask whether lines are still neighbors")
     add = maker.add_argument
-    add("input", metavar="IN", help="text to read: its files' path without .LANG")
     add("output", metavar="OUT", help="windows to write, likewise")
-    add("--source-lang", required=True, metavar="LANG")
-    add("--target-lang", metavar="LANG", help="of the other side; without it there is one")
     add("--size", type=int, required=True, metavar="N", help="lines of a window")
     add("--random", action="store_true", help="1 to --size lines, for training")
     add("--seed", type=int, default=1, metavar="N", help="of --random (default: 1)")
     add("--singles", action="store_true", help="each line alone as well")
-    add("--separator", default=SEPARATOR, metavar="TOKEN", help=f"between lines (default: {SEPARATOR})")
     add("--documents", type=Path, metavar="FILE", help="the name of each line's document, a line each")
-    add("--any-order", action="store_true", help="don't ask whether lines are still neighbors")
     splitter = commands.add_parser("split", help="write the lines of FILE's windows to stdout")
     splitter.set_defaults(command=split_file)
     splitter.add_argument("file", type=Path, metavar="FILE", help="windows, a line each, such as their translations")

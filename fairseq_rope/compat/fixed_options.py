@@ -26,6 +26,10 @@ FIXED = {
     "segments": 0,
     "layer_norm_eps": 1e-5,
 }
+# fairseq's own, with which the same weights make another model; a checkpoint that has none tells nothing of it
+FIXED_OF_FAIRSEQ = ("encoder_attention_heads", "decoder_attention_heads", "activation_fn", "no_scale_embedding")
+# those that can change; of others of this prefix nothing is known: a misspelt one would be ignored
+CHANGEABLE = ("rope_scaling", "rope_scaling_factor", "rope_original_length")
 
 
 def refuse_fixed_overrides() -> None:
@@ -40,22 +44,30 @@ def _load_unchanged(
     *args: Any,
     **kwargs: Any,
 ) -> dict[str, Any]:
-    fixed = {name: value for name, value in (arg_overrides or {}).items() if name in FIXED}
-    if fixed:  # seldom, for it reads the file twice: fairseq overwrites the options as it reads them
-        _check_fixed(_trained_options(load(path, None, *args, **kwargs)), fixed, path)
+    overrides = {name: value for name, value in (arg_overrides or {}).items() if _is_watched(name)}
+    if overrides:  # seldom, for it reads the file twice: fairseq overwrites the options as it reads them
+        _check_fixed(_trained_options(load(path, None, *args, **kwargs)), overrides, path)
     return load(path, arg_overrides, *args, **kwargs)
+
+
+def _is_watched(name: str) -> bool:
+    return name not in CHANGEABLE and (name in FIXED or name in FIXED_OF_FAIRSEQ or name.startswith("rope_"))
 
 
 def _check_fixed(trained: dict[str, Any], overrides: dict[str, Any], path: str) -> None:
     """Check that overrides are what a rotary model was trained with; of other models nothing is known.
 
     Raises:
-        UserError: one is not.
+        UserError: one is not, or is no option.
     """
     if "rope_base" not in trained:
         return
     for name, value in overrides.items():
-        before = trained.get(name, FIXED[name])
+        if name not in FIXED and name not in FIXED_OF_FAIRSEQ:
+            raise UserError(
+                f"--model-overrides: there is no option {name}; after training {', '.join(CHANGEABLE)} can change"
+            )
+        before = trained.get(name, FIXED.get(name, value))
         if value != before:
             raise UserError(
                 f"--model-overrides: {name} must stay {before!r}, as {path} was trained with it, but is {value!r}"

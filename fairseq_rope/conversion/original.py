@@ -16,9 +16,6 @@ from fairseq_rope.checkpoints.loading import brief, load_upgraded
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError
 
-# folders of fairseq-preprocess have the files of a set under the name of either direction
-_INDEX = "{set}.{pair}.{lang}.idx"
-
 
 @dataclass(frozen=True)
 class Original:
@@ -71,13 +68,22 @@ def check_sets(original: Original) -> list[str]:
     Raises:
         UserError: one of them is missing.
     """
+    source = original.task.cfg.source_lang
     for name in ("train", "valid", "test"):
-        if not _has_set(original, name):
-            raise UserError(f"DATA {original.data} has no {name} set: there is no {_index_name(original, name)}")
+        if set_files(original, name, source) is None:
+            raise UserError(
+                f"DATA {original.data} has no {name} set: there is no {_names(original, name, source)[0]}.idx"
+            )
     tests = ["test"]
-    while _has_set(original, f"test{len(tests)}"):
+    while set_files(original, f"test{len(tests)}", source):
         tests.append(f"test{len(tests)}")
     return tests
+
+
+def set_files(original: Original, name: str, lang: str) -> Path | None:
+    """Return the path of one side of a set of DATA, less .idx and .bin, or None where there is no such set."""
+    paths = [original.data / found for found in _names(original, name, lang)]
+    return next((path for path in paths if path.with_name(f"{path.name}.idx").is_file()), None)
 
 
 def _model_options(path: Path, state: Checkpoint) -> Namespace:
@@ -107,11 +113,7 @@ def _task(path: Path, state: Checkpoint, data: Path) -> TranslationTask:
         raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
 
 
-def _index_name(original: Original, name: str, *, turned: bool = False) -> str:
+def _names(original: Original, name: str, lang: str) -> list[str]:
+    """Return what the files of one side of a set may be named, less their endings: by the direction or its reverse."""
     source, target = original.task.cfg.source_lang, original.task.cfg.target_lang
-    pair = f"{target}-{source}" if turned else f"{source}-{target}"
-    return _INDEX.format(set=name, pair=pair, lang=source)
-
-
-def _has_set(original: Original, name: str) -> bool:
-    return any((original.data / _index_name(original, name, turned=turned)).is_file() for turned in (False, True))
+    return [f"{name}.{pair}.{lang}" for pair in (f"{source}-{target}", f"{target}-{source}")]

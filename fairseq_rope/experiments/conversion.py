@@ -11,7 +11,7 @@ from pathlib import Path
 from fairseq_rope.experiments.markdown import table
 from fairseq_rope.experiments.statistic import cell
 from fairseq_rope.experiments.train_log import read_train_log
-from fairseq_rope.experiments.work_folder import bucket_statistics, reports
+from fairseq_rope.experiments.work_folder import bucket_statistics, reports, window_statistics
 from fairseq_rope_data.errors import UserError
 
 _START = {"converted": "converted-0", "continued": "original"}
@@ -72,7 +72,7 @@ def _logged_losses(folder: Path) -> dict[str, dict[str, str]]:
 
 
 def _shown(folder: Path) -> dict[str, str]:
-    """Return what is shown of a checkpoint: its loss where it has been validated on its own, and each BLEU."""
+    """Return what is shown of a checkpoint: its loss where it was validated by itself, BLEU, and of windows more."""
     path = folder / "validate.log"
     rows = {}
     if path.is_file():
@@ -83,4 +83,5 @@ def _shown(folder: Path) -> dict[str, str]:
     for name, report in reports(folder).items():
         scores = (score for score in report["scores"] if score["name"].startswith("BLEU"))
         rows |= {f"{name}: {score['name']}": f"{score['value']:.2f}" for score in scores}
+        rows |= {row: cell([x], runs=1) for row, x in window_statistics(name, report).items()}
     return rows

@@ -12,6 +12,11 @@ from fairseq_rope.checkpoints.command_line import arch_defaults, words_of
 from fairseq_rope.checkpoints.loading import brief, load_upgraded
 from fairseq_rope_data.errors import UserError
 
+
+class OtherLengthError(UserError):
+    """A model's positions are a table of another length."""
+
+
 _EMBEDDING = "encoder.sentence_encoder.embed_tokens.weight"
 
 
@@ -24,8 +29,8 @@ def fine_tuning_words(path: Path, dictionary: Path, *, length: int) -> list[str]
         length: tokens of the longest example that it is to read.
 
     Raises:
-        UserError: it cannot be loaded, is no encoder that can have a classification head, is of another vocabulary, or
-            its positions are a table of another length.
+        OtherLengthError: its positions are a table of another length.
+        UserError: it cannot be loaded, is no encoder that can have a classification head, or is of another vocabulary.
     """
     state = load_upgraded(path)
     options = (state.get("cfg") or {}).get("model")
@@ -38,7 +43,7 @@ def fine_tuning_words(path: Path, dictionary: Path, *, length: int) -> list[str]
     ARCH_CONFIG_REGISTRY[arch](args)
     table = getattr(args, "max_positions", None)
     if getattr(args, "position_method", "") == "learned" and table != length:
-        raise UserError(
+        raise OtherLengthError(
             f"--length must be {table}, the positions that --pretrained {path} has learned, but is {length}: a table "
             "ends where its training did"
         )

@@ -8,6 +8,7 @@ from fairseq_rope.experiments.markdown import table, transposed
 from fairseq_rope.experiments.pairs import ONE_SEED, has_one_seed, pair_notes
 from fairseq_rope.experiments.reach import TITLE, reach_table, reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
+from fairseq_rope.experiments.same_data import check_same_data
 from fairseq_rope.experiments.seed_differences import difference_columns, differences_title
 from fairseq_rope.experiments.statistic import cell
 from fairseq_rope.experiments.work_folder import (
@@ -22,44 +23,51 @@ from fairseq_rope.experiments.work_folder import (
 from fairseq_rope_data.errors import UserError
 
 
-def results_text(work: Path, names: Sequence[str] = ()) -> str:
+def results_text(work: Path | Sequence[Path], names: Sequence[str] = ()) -> str:
     """Return the results as text: see `tools.results`.
 
     Args:
-        work: a recipe's work folder.
+        work: a recipe's work folder, or several with the same data.
         names: see `find_models`.
 
     Raises:
-        UserError: see `find_models`, `read_train_log`, `read_report` and `compare_files`.
+        UserError: see `check_same_data`, `find_models`, `read_train_log`, `read_report` and `compare_files`.
     """
-    models, left_out = validated_models(find_models(work, names))
+    found = find_models(work, names)
+    check_same_data([work] if isinstance(work, Path) else work)
+    models, left_out = validated_models(found)
     folders = run_folders(models)
     parts = [_with_remarks(statistics_table(models, run_statistics), folders, left_out), *_training_noise(models)]
     parts += [bootstrap_text(each) for each in bootstraps(models)]
-    if found := [*reaches(models)]:
-        parts.append(f"{TITLE}\n\n{reach_table(found)}")
+    if reached := [*reaches(models)]:
+        parts.append(f"{TITLE}\n\n{reach_table(reached)}")
     if any(bucket_statistics(folder) for folder in folders):
         parts.append(f"BLEU by words of the source:\n\n{statistics_table(models, bucket_statistics)}")
     return "\n\n".join(parts)
 
 
-def chosen_results_text(work: Path, names: Sequence[str], statistics: Sequence[str]) -> str:
+def chosen_results_text(work: Path | Sequence[Path], names: Sequence[str], statistics: Sequence[str]) -> str:
     """Return some statistics as text, a row for each model, and their differences over seeds.
 
     Args:
-        work: a recipe's work folder.
+        work: a recipe's work folder, or several with the same data.
         names: see `find_models`.
         statistics: the names of those wanted, in this order.
 
     Raises:
         UserError: see `results_text`; or no model has a statistic.
     """
-    models, left_out = validated_models(find_models(work, names))
+    works = [work] if isinstance(work, Path) else work
+    found = find_models(works, names)
+    check_same_data(works)
+    models, left_out = validated_models(found)
     columns = _statistics_columns(models, run_statistics)
     known = list(dict.fromkeys(name for cells in columns.values() for name in cells))
     for name in statistics:
         if name not in known:
-            raise UserError(f"--statistics {name}: no model in {work} has it, only {', '.join(known)}")
+            raise UserError(
+                f"--statistics {name}: no model in {', '.join(map(str, works))} has it, only {', '.join(known)}"
+            )
     scores = {name.partition(": ")[2] for name in statistics}
     parts = [_with_remarks(table(transposed(columns, statistics)), run_folders(models), left_out, scores)]
     parts += _training_noise(models, statistics)

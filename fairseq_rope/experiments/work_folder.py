@@ -128,10 +128,18 @@ def run_statistics(folder: Path) -> dict[str, Statistic]:
                 compared="difference",
                 lower_is_better=bool(score.get("lower_is_better", False)),
             )
-        if windows := report.get("windows"):
-            rows[f"{name}: BLEU by sentence"] = Statistic((windows["sentences"]["value"],), compared="difference")
-            rows[f"{name}: windows of another number"] = Statistic((windows["wrong"],), specs=(",.0f",))
+        rows |= window_statistics(name, report)
     return rows
+
+
+def window_statistics(name: str, report: dict[str, Any]) -> dict[str, Statistic]:
+    """Return what the report of a test set has of windows of several sentences: none where each line is a sentence."""
+    if not (windows := report.get("windows")):
+        return {}
+    return {
+        f"{name}: BLEU by sentence": Statistic((windows["sentences"]["value"],), compared="difference"),
+        f"{name}: windows of another number": Statistic((windows["wrong"],), specs=(",.0f",)),
+    }
 
 
 def _training_statistics(folder: Path) -> dict[str, Statistic]:

@@ -81,7 +81,8 @@ class LineCodec:
             special |= words == dictionary.index(self.separator)
         count = int(special.sum())
         words[special] = dictionary.unk()
-        return [f"marks of the dictionary, such as </s>, replaced by <unk>: {count:,}"] if count else []
+        marks = "</s>" if self.separator is None else f"</s> or the separator {self.separator}"
+        return [f"marks of the dictionary, such as {marks}, replaced by <unk>: {count:,}"] if count else []
 
 
 def _tokenize(tokenizer: Any) -> LineFunction:

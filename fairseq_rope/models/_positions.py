@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from fairseq_rope.models._options import add_rope_options, set_rope_defaults, stack_rotary_embedding
+from fairseq_rope.models._scaling import check_one_stack
 from fairseq_rope.modules.positions.alibi import ALiBi
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.positions.shaw import Shaw
@@ -76,12 +77,7 @@ def check_encoder_positions(args: Namespace, *, model: str) -> None:
     method = args.position_method
     if method in _WITH_DECODER:
         raise ValueError(f"--position-method {method} cannot be used with {model}: {_WITH_DECODER[method]}")
-    for option in ("rope_scaling", "rope_scaling_factor", "rope_original_length"):
-        value = getattr(args, option)
-        if "," in str(value):
-            raise ValueError(
-                f"--{option.replace('_', '-')} must be one value with {model}, which has no decoder, but is {value!r}"
-            )
+    check_one_stack(args, model=model, missing="decoder")
 
 
 def stack_position_method(cfg: Any, stack: Any, *, side: str) -> PositionMethod:

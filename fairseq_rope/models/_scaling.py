@@ -59,6 +59,20 @@ def set_scaling_defaults(args: Namespace) -> None:
     args.rope_original_length = getattr(args, "rope_original_length", None)
 
 
+def check_one_stack(args: Namespace, *, model: str, missing: str) -> None:
+    """Check that a model of one stack has one value of each option.
+
+    Raises:
+        ValueError: one is a pair; the text names it.
+    """
+    for option in ("rope_scaling", "rope_scaling_factor", "rope_original_length"):
+        value = getattr(args, option)
+        if "," in str(value):
+            raise ValueError(
+                f"--{option.replace('_', '-')} must be one value with {model}, which has no {missing}, but is {value!r}"
+            )
+
+
 def stack_scaling(cfg: Any, *, side: str) -> Scaling:
     """Return the scaling of the encoder or decoder, `side`, from the model's configuration.
 

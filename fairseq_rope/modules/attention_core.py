@@ -49,13 +49,18 @@ def attend(
     p = float(dropout.p) if dropout.training or dropout.apply_during_inference else 0.0
     # no fused kernel takes p = 1, and the CPU's takes none: torch's other one drops at a higher cost than ours
     is_dropped = p == 1 or (p > 0 and q.device.type == "cpu")
-    if need_weights or added_values is not None or _is_step(q) or is_dropped:
-        bias = _bias(q, attn_mask, key_padding_mask, position_bias)
+    is_plain = need_weights or added_values is not None or _is_step(q) or is_dropped
+    dtype = q.dtype
+    if position_bias is not None and (is_plain or q.device.type == "cpu"):
+        # far positions stay exact in half precision; fused kernels of GPUs want a bias of the queries' type
+        dtype = torch.promote_types(dtype, position_bias.dtype)
+    if is_plain:
+        bias = _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
         attended, weights = _attend_with_weights(q, k, v, bias, dropout, added_values)
         return attended, weights if need_weights else None
     if is_causal(attn_mask) and key_padding_mask is None and position_bias is None:
         return F.scaled_dot_product_attention(q, k, v, None, p, is_causal=True), None
-    bias = _bias(q, attn_mask, key_padding_mask, position_bias)
+    bias = _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
     return F.scaled_dot_product_attention(q, k, v, bias, p), None
 
 
@@ -84,24 +89,28 @@ def _attend_with_weights(
 
 
 def _bias(
-    q: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, position_bias: Tensor | None
+    q: Tensor,
+    attn_mask: Tensor | None,
+    key_padding_mask: Tensor | None,
+    position_bias: Tensor | None,
+    dtype: torch.dtype,
 ) -> Tensor | None:
-    """Return what is added to the scores, broadcastable to (B, H, T, S), in the type of `q`, or None.
+    """Return what is added to the scores, broadcastable to (B, H, T, S), in `dtype`, or None.
 
     Hidden keys get a finite value far below any score: with -inf a row without a visible key would be NaN.
     """
-    hidden = torch.finfo(q.dtype).min / 2
-    bias = None if position_bias is None else position_bias.to(q.dtype)
+    hidden = torch.finfo(dtype).min / 2
+    bias = None if position_bias is None else position_bias.to(dtype)
     if attn_mask is not None:
         if is_causal(attn_mask):
             attn_mask = q.new_ones(q.size(2), q.size(2), dtype=torch.bool).triu_(1)
         if attn_mask.dtype == torch.bool:
-            attn_mask = torch.zeros_like(attn_mask, dtype=q.dtype).masked_fill_(attn_mask, hidden)
+            attn_mask = torch.zeros_like(attn_mask, dtype=dtype).masked_fill_(attn_mask, hidden)
         # (T, S) -> (1, 1, T, S)
-        mask = attn_mask.to(q.dtype).clamp(min=hidden)[None, None]
+        mask = attn_mask.to(dtype).clamp(min=hidden)[None, None]
         bias = mask if bias is None else (bias + mask).clamp(min=hidden)
     if key_padding_mask is not None:
         # (B, S) -> (B, 1, 1, S)
         padding = key_padding_mask.bool()[:, None, None]
-        bias = (padding.new_zeros((), dtype=q.dtype) if bias is None else bias).masked_fill(padding, hidden)
+        bias = (padding.new_zeros((), dtype=dtype) if bias is None else bias).masked_fill(padding, hidden)
     return bias

@@ -5,14 +5,17 @@ from typing import Any
 from fairseq.models.transformer import TransformerDecoderBase
 from torch import Tensor, nn
 
+from fairseq_rope.modules.absolute_positions import check_lengths, drop_absolute_positions
 from fairseq_rope.modules.attention_core import CAUSAL
 from fairseq_rope.modules.explicit_positions import PositionedStack
-from fairseq_rope.modules.layers import DecoderLayer, drop_absolute_positions, wrap
+from fairseq_rope.modules.layers import DecoderLayer, wrap
 from fairseq_rope.modules.positions.base import PositionMethod
 
 
 class Decoder(PositionedStack, TransformerDecoderBase):
     """fairseq's decoder made of our layers; absolute positions are fairseq's, where it is configured to add them."""
+
+    length_option = "--max-target-positions"
 
     def __init__(
         self,
@@ -62,7 +65,11 @@ class Decoder(PositionedStack, TransformerDecoderBase):
 
         Returns: features (B, T, E), and a dictionary: `attn` [(B, T, S)], averaged over heads, or [None] unless asked
             for: by `alignment_layer`, `--print-alignment` or `--load-alignments`; `inner_states`, each (T, B, E).
+
+        Raises:
+            ValueError: a sentence is longer than the table of learned positions.
         """
+        check_lengths(self, prev_output_tokens)
         source = _first(encoder_out, "encoder_out")
         source_padding = _first(encoder_out, "encoder_padding_mask")
         asked = self.returns_attention or alignment_layer is not None or self._prints_alignment()

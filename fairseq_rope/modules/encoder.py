@@ -7,9 +7,10 @@ from fairseq.models.transformer import TransformerEncoderBase
 from torch import Tensor, nn
 
 from fairseq_rope.compat.fast_path import drop_copies
+from fairseq_rope.modules.absolute_positions import check_lengths, drop_absolute_positions
 from fairseq_rope.modules.beam import sentence_rows
 from fairseq_rope.modules.explicit_positions import PositionedStack
-from fairseq_rope.modules.layers import EncoderLayer, drop_absolute_positions, wrap
+from fairseq_rope.modules.layers import EncoderLayer, wrap
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.selected_tokens import select
 
@@ -27,6 +28,8 @@ _SENTENCE_AXES = {
 
 class Encoder(PositionedStack, TransformerEncoderBase):
     """fairseq's encoder made of our layers; absolute positions are fairseq's, where it is configured to add them."""
+
+    length_option = "--max-source-positions"
 
     def __init__(self, cfg: Any, dictionary: Any, embed_tokens: nn.Module, *, position_method: PositionMethod):
         self.position_method = position_method  # before fairseq builds the layers
@@ -73,7 +76,11 @@ class Encoder(PositionedStack, TransformerEncoderBase):
 
         Returns: fairseq's dictionary: `encoder_out` [(S, N, E)], `encoder_padding_mask` [(N, S)], ...; with `selected`
             `encoder_out` and the last state are those tokens', sentence by sentence, (tokens, E).
+
+        Raises:
+            ValueError: a sentence is longer than the table of learned positions.
         """
+        check_lengths(self, src_tokens)
         padding = src_tokens.eq(self.padding_idx)
         positions = self.positions_of(src_tokens)
         x, embedding = self.forward_embedding(src_tokens, token_embeddings)

@@ -49,13 +49,18 @@ class PositionedStack(Positioned):
         """Return the positions of all `tokens` (B, T), or None where they stand side by side.
 
         Raises:
-            ValueError: the positions given are not as many as the tokens.
+            ValueError: the positions given are not as many as the tokens, or in half precision, which rounds them.
         """
         given = self.positions
         if given is None and self.restart_after is not None:
             return sentence_positions(tokens, restart_after=self.restart_after, padding_idx=self.padding_idx)
         if given is not None and given.shape != tokens.shape:
             raise ValueError(f"positions must be {tuple(tokens.shape)}, as the tokens, but are {tuple(given.shape)}")
+        if given is not None and given.dtype in (torch.float16, torch.bfloat16):
+            raise ValueError(
+                f"positions must be whole numbers or float64, but are {given.dtype}: --fp16 and --bf16 round all "
+                "float32 numbers of a batch"
+            )
         return given
 
 

@@ -3,13 +3,12 @@
 The stacks hold one `PositionMethod` and hand it to their layers through fairseq's build hooks.
 """
 
-import logging
 from typing import Any
 
 from fairseq.distributed import fsdp_wrap
 from fairseq.modules.checkpoint_activations import checkpoint_wrapper
 from fairseq.modules.transformer_layer import TransformerDecoderLayerBase, TransformerEncoderLayerBase
-from torch import Tensor, nn
+from torch import nn
 
 from fairseq_rope.compat.fast_path import NoFastPath
 from fairseq_rope.modules.attention import SelfAttention
@@ -18,8 +17,6 @@ from fairseq_rope.modules.explicit_positions import PositionedLayer
 from fairseq_rope.modules.feed_forward import GatedFeedForward
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.selected_tokens import SelectedTokens
-
-logger = logging.getLogger(__name__)
 
 
 class EncoderLayer(PositionedLayer, SelectedTokens, NoFastPath, GatedFeedForward, TransformerEncoderLayerBase):
@@ -87,13 +84,3 @@ def wrap(layer: nn.Module, cfg: Any) -> nn.Module:
         layer = checkpoint_wrapper(layer, offload_to_cpu=cfg.offload_activations)
     # a checkpointed layer is sharded whatever its size, or its recomputation would gather it twice
     return fsdp_wrap(layer, min_num_params=0 if cfg.checkpoint_activations else cfg.min_params_to_wrap)
-
-
-def drop_absolute_positions(stack: Any, state_dict: dict[str, Tensor], name: str) -> None:
-    """Take absolute positions out of a stock checkpoint of the stack `name`, which has none."""
-    if stack.embed_positions is not None:
-        return
-    for key in [key for key in state_dict if key.startswith(f"{name}.embed_positions.")]:
-        if key.endswith(".weight"):
-            logger.warning("%s: learned positions of the checkpoint are dropped: this model has none", key)
-        del state_dict[key]

@@ -12,6 +12,8 @@ from fairseq_rope.modules.positions.base import PositionMethod
 class SentenceEncoder(Encoder):
     """Our encoder as fairseq's RobertaModel uses it."""
 
+    length_option = "--max-positions"
+
     def __init__(self, cfg: Any, dictionary: Any, embed_tokens: nn.Module, *, position_method: PositionMethod):
         super().__init__(cfg, dictionary, embed_tokens, position_method=position_method)
         self.separator = dictionary.eos()
@@ -29,12 +31,7 @@ class SentenceEncoder(Encoder):
         return self.forward_scriptable(src_tokens, src_lengths, return_all_hiddens, token_embeddings, selected)
 
     def forward_embedding(self, src_tokens: Tensor, token_embedding: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return fairseq's embeddings with positions and norm, and without, (N, S, E) each; those of segments in both.
-
-        Raises:
-            ValueError: a sentence is longer than the table of learned positions.
-        """
-        self._check_lengths(src_tokens)
+        """Return fairseq's embeddings with positions and norm, and without, (N, S, E) each; segments are in both."""
         if self.segment_embeddings is not None:
             embedding = self.embed_tokens(src_tokens) if token_embedding is None else token_embedding
             segments = segment_ids(src_tokens, separator=self.separator, count=self.segment_embeddings.num_embeddings)
@@ -62,16 +59,6 @@ class SentenceEncoder(Encoder):
             if trained != rows and (weight is not None or module is not None):
                 raise ValueError(f"{option} must be {trained}, as many as the checkpoint has, but is {rows}")
         return state_dict
-
-    def _check_lengths(self, tokens: Tensor) -> None:
-        table = self.embed_positions
-        if not isinstance(table, LearnedPositionalEmbedding) or tokens.size(1) <= table.max_positions:
-            return
-        longest = int(tokens.ne(self.padding_idx).sum(dim=1).max())
-        if longest > table.max_positions:
-            raise ValueError(
-                f"--max-positions {table.max_positions}: no more positions were learned, but a sentence has {longest}"
-            )
 
 
 def segment_ids(tokens: Tensor, *, separator: int, count: int) -> Tensor:

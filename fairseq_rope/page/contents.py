@@ -8,11 +8,12 @@ from fairseq_rope.experiments.block_curves import block_curves, block_sets
 from fairseq_rope.experiments.conversion import conversion_columns, is_conversion
 from fairseq_rope.experiments.data import results_data
 from fairseq_rope.experiments.length_curves import Point, length_curves
+from fairseq_rope.experiments.same_data import check_same_data, data_files
 from fairseq_rope.experiments.work_folder import Model, find_models, validated_models
 from fairseq_rope.page import tables, verdict
 from fairseq_rope.page.comparisons import comparisons
 from fairseq_rope.page.figures import blocks_figure, curves_figure, length_figure, windows_figure
-from fairseq_rope.page.origin import check_same_data, raw_files, run_starts
+from fairseq_rope.page.origin import run_starts
 from fairseq_rope.page.settings import differing_settings, run_settings
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.manifest import Facts
@@ -30,9 +31,9 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
     Raises:
         UserError: the folders differ in their data; and see `find_models` and what reads logs and reports.
     """
-    data = {work: raw_files(work) for work in works}
-    check_same_data(data)
     found = find_models(works, names)
+    check_same_data(works)
+    data = data_files(works[0])
     models, _ = validated_models(found)
     results = results_data(found)
     starts = {path.name: run_starts(path) for model in models for path in model.runs.values()}
@@ -53,13 +54,13 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str,
             ([name, *(row.get(model.name, "unknown") for model in models)] for name, row in differing.items()),
         ),
         "no_difference": _no_difference(settings),
-        "data": _data_table(next(iter(data.values()))),
+        "data": _data_table(data),
         **_origin(starts),
         "conversion": _conversion(works),
         **_figures(models, results),
         "bootstraps": tables.bootstraps_table(results),
         "reach": tables.reach_table(results),
-        "numbers": {"results": results, "settings": settings, "starts": starts, "data": next(iter(data.values()))},
+        "numbers": {"results": results, "settings": settings, "starts": starts, "data": data},
     }
     return {**contents, "sections": _sections(contents)}
 

@@ -14,7 +14,8 @@ prediction, probability. Without labels there are predictions alone.
 written as GLUE wants them, under its name in the folder: of the subset test, and of MNLI test1, the mismatched one.
 
 --baseline predicts without a network from a folder that fairseq_rope_data.glue or scm wrote: what a model must beat.
---pretrained prints the options of fairseq-train that fine-tune a checkpoint of masked_lm, once it fits.
+--pretrained prints the options of fairseq-train that fine-tune a checkpoint of masked_lm, once it fits; nothing, with
+--allow other-length, where its positions are a table of another length.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from pathlib import Path
 from fairseq_rope.checkpoints.data_folder import check_no_colon
 from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.experiments.predict import Classifier
-from fairseq_rope.experiments.pretrained import fine_tuning_words
+from fairseq_rope.experiments.pretrained import OtherLengthError, fine_tuning_words
 from fairseq_rope.experiments.submission import check_submission, write_submission
 from fairseq_rope.experiments.text_baselines import BASELINES, baseline_predictions
 from fairseq_rope.scoring.classification import METRICS, check_metrics
@@ -43,7 +44,7 @@ def main() -> None:
     args = _parser().parse_args()
     _check(args)
     if args.pretrained is not None:
-        print(shlex.join(fine_tuning_words(args.pretrained, args.dictionary, length=args.length)))
+        _print_options(args)
         return
     metrics = args.metrics or (TASKS[args.glue].metrics if args.glue else ())
     found, notes = _predictions(args, metrics)
@@ -54,6 +55,14 @@ def main() -> None:
     if args.output is not None:
         write_predictions(found, args.output)
     print(report_json(report, PACKAGES) if args.json else report_text(report))
+
+
+def _print_options(args: argparse.Namespace) -> None:
+    try:
+        print(shlex.join(fine_tuning_words(args.pretrained, args.dictionary, length=args.length)))
+    except OtherLengthError:
+        if args.allow is None:
+            raise
 
 
 def _predictions(args: argparse.Namespace, metrics: tuple[str, ...]) -> tuple[Predictions, list[str]]:
@@ -100,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--cpu", action="store_true", help="use no GPU")
     add("--dictionary", type=Path, metavar="FILE", help="of --pretrained: dict.txt of its vocabulary")
     add("--length", type=int, default=512, metavar="N", help="of --pretrained: tokens of an example (default: 512)")
+    add("--allow", choices=("other-length",), help="of --pretrained: print nothing for such a table of positions")
     add("--json", action="store_true", help="print one JSON object")
     return parser
 

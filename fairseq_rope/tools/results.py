@@ -2,10 +2,12 @@
 
     python -m fairseq_rope.tools.results runs/quickstart
     python -m fairseq_rope.tools.results runs/quickstart --models rope sinusoidal
+    python -m fairseq_rope.tools.results runs/seeds-1-2 runs/seeds-3-4
     python -m fairseq_rope.tools.results runs/positions --statistics "test: BLEU" "long: BLEU" "training, words/s"
 
 A run is a folder of WORK with a train.log; its scores are in score-SET.json, as tools.score --json writes them. Runs of
-one model with several seeds (rope, rope-seed2, rope-seed3 ...) share a column: mean ± standard deviation. --models
+one model with several seeds (rope, rope-seed2, rope-seed3 ...) share a column: mean ± standard deviation. Several
+folders are one experiment, where their manifests tell the same data and no model and seed is in two of them. --models
 chooses the columns and their order, and so which model comes first; without it all models stand by their names.
 
 The first model is the baseline. Below stand the differences of each other model from it, by two kinds of noise:
@@ -37,7 +39,7 @@ from fairseq_rope_data.errors import run
 
 def main() -> None:
     parser = cli.parser(__doc__, "results")
-    parser.add_argument("work", type=Path, metavar="WORK", help="work folder of a recipe")
+    parser.add_argument("work", type=Path, nargs="+", metavar="WORK", help="work folder of a recipe")
     parser.add_argument(
         "--models",
         nargs="+",
@@ -56,12 +58,15 @@ def main() -> None:
     chosen.add_argument("--stages", action="store_true", help="the stages of a pre-training, and lengths that are read")
     chosen.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args()
+    first, *others = args.work
+    if others and (args.stages or is_conversion(first)):
+        parser.error(f"stages and conversions are of one folder, but there is {others[0]} too")
     if args.statistics:
         print(chosen_results_text(args.work, args.models, args.statistics))
     elif args.stages:
-        print(stages_text(args.work, args.models))
-    elif is_conversion(args.work) and not args.json and not args.models:
-        print(conversion_text(args.work))
+        print(stages_text(first, args.models))
+    elif is_conversion(first) and not args.json and not args.models:
+        print(conversion_text(first))
     else:
         print((results_json if args.json else results_text)(args.work, args.models))
 

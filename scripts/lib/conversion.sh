@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2153  # settings of this file and of others
 #
-# In:  $FROM, $DATA, $UPDATES
-# Out: $WORK/data-bin         a link to $DATA
+# In:  $FROM, $DATA, $UPDATES; with windows what conversion_windows.sh says
+# Out: $WORK/data-bin         a link to $DATA, or with windows to what is made of it
 #      $WORK/original.pt      the original, less its optimizer's state
 #      $WORK/converted.pt     it with rotation in the place of its positions, not trained on yet
 #      $WORK/converted        the training of that one: checkpoints, averaged.pt, its log and scores
@@ -19,6 +19,9 @@ GIVEN_FACTS=""
 # prepared_from: all is made from this checkpoint and this data.
 prepared_from() {
   printf '[given]\n%s\n' "$GIVEN_FACTS"
+  has_windows || return 0
+  printf '[prepare]\n'
+  values WINDOWS TEST_WINDOWS WINDOW_OPTIONS
 }
 
 given_text() { :; }
@@ -36,7 +39,7 @@ run_conversion() {
   ! has_stage prepare || prepare_conversion
   ! has_stage train evaluate || follow_page
   for stage in train average evaluate; do
-    ! has_stage "$stage" || each_model "${stage}_conversion"
+    ! has_stage "$stage" || each_model_runs "${stage}_conversion"
   done
   has_stage evaluate || return 0
   printf 'The original had %s updates.\n\n' "$ORIGINAL_UPDATES"
@@ -51,8 +54,10 @@ check_given_files() {
   [[ -z $UPDATES || $UPDATES =~ ^[1-9][0-9]{0,8}$ ]] || die "--updates must be a whole number from 1, but is $(quoted "$UPDATES")"
   [[ $SEEDS == 1 ]] || die "--seeds cannot be used here, but is $SEEDS"
   check_shares
+  set_windows
   check_number WARMUP 0
   check_number AVERAGED 1
+  check_number PARALLEL 1 999
   check_number MAX_TOKENS 1
   check_number SHARDS 1 9999
   check_hardware
@@ -74,18 +79,20 @@ check_shares() {
 
 # read_checkpoint: set what is to be as in the original, its rate, and after how many updates there is what.
 read_checkpoint() {
-  local settings train=("${TRAIN[@]}") interval share rate warmup update
-  settings=$(python -m fairseq_rope.tools.convert --from "$FROM" --data "$DATA" --settings) || exit
+  local settings train=("${TRAIN[@]}") percent interval share rate warmup update
+  settings=$(python -m fairseq_rope.tools.convert --from "$FROM" --data "$DATA" --settings ${ORDERED:+--ordered "$ORDERED"}) || exit
   eval "$settings"
-  interval=$((ORIGINAL_UPDATES < 100 ? 1 : ORIGINAL_UPDATES / 100))
-  UPDATES=${UPDATES:-$((10 * interval))}
+  check_separator
+  percent=$((ORIGINAL_UPDATES < 100 ? 1 : ORIGINAL_UPDATES / 100))
+  UPDATES=${UPDATES:-$((10 * percent))}
   POINTS=()
   for share in "${SHARES[@]}"; do
-    ((share * interval >= UPDATES)) || POINTS+=($((share * interval)))
+    ((share * percent >= UPDATES)) || POINTS+=($((share * percent)))
   done
   POINTS+=("$UPDATES")
+  interval=$((percent * $(percents_between "$percent")))
   rate=$(awk -v peak="$PEAK_RATE" -v share="$RATE" 'BEGIN { printf "%.6g", peak * share }')
-  warmup=$((WARMUP < interval ? WARMUP : interval))
+  warmup=$((WARMUP < percent ? WARMUP : percent))
   TRAIN+=("${train[@]}" --lr "$rate" --warmup-updates "$warmup" --max-update "$UPDATES")
   SAVE=(--save-interval-updates "$interval" --validate-interval-updates "$interval")
   AVERAGE=("$UPDATES") # only of the second half: the first ones are not through with the switch
@@ -94,16 +101,30 @@ read_checkpoint() {
   done
 }
 
-# read_facts: size and SHA-256 of the checkpoint and of the data.
+# percents_between UPDATES_OF_A_PERCENT: print the percents of the original's updates from one checkpoint to the next. fairseq
+# validates each, so they are as far apart as SHARES, which need theirs, and ten checkpoints in all allow.
+percents_between() {
+  local percents share
+  for ((percents = UPDATES / $1 / 10; percents > 1; percents--)); do
+    for share in "${SHARES[@]}"; do ((share % percents == 0)) || continue 2; done
+    break
+  done
+  printf '%s' "$((percents > 1 ? percents : 1))"
+}
+
+# read_facts: size and SHA-256 of the checkpoint, the data and the text in order.
 read_facts() {
+  local ordered
+  side_files ordered ${ORDERED:+"$ORDERED"}
   VERSIONS=$(python -m fairseq_rope_data.fingerprint --versions)
-  GIVEN_FACTS=$(python -m fairseq_rope_data.fingerprint -- "$FROM" "$DATA"/dict.*.txt "$DATA"/*.{bin,idx})
+  GIVEN_FACTS=$(python -m fairseq_rope_data.fingerprint -- "$FROM" "$DATA"/dict.*.txt "$DATA"/*.{bin,idx} "${ordered[@]}")
 }
 
 # compare_places: what there is of this work folder is made from this checkpoint, this data and these settings.
 compare_places() {
   local model point
   [[ ! -s $WORK/converted.pt ]] || compare_record "$WORK" "$WORK/converted.pt.settings" "$(prepared_from)"
+  [[ ! -d $WORK/windows-bin ]] || compare_record "$WORK/windows-bin" "$WORK/windows-bin.settings" "$(prepared_from)"
   refuse_changed # or each file of the folder would be named
   compare_place "$WORK/original" "$(prepared_from)" "${GENERATE[@]}"
   compare_place "$WORK/converted-0" "$(prepared_from)" "${GENERATE[@]}"
@@ -127,7 +148,7 @@ compare_place() {
 
 # prepare_conversion: the rotary checkpoint; it and the original are scored before anything is trained.
 prepare_conversion() {
-  ln -sfn -- "$(realpath -- "$DATA")" "$WORK/data-bin"
+  if has_windows; then prepare_windows; else ln -sfn -- "$(realpath -- "$DATA")" "$WORK/data-bin"; fi
   if [[ -s $WORK/converted.pt ]]; then
     log "have $WORK/converted.pt"
   else

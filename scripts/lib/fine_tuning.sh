@@ -34,7 +34,7 @@ run_fine_tuning() {
   setup_env "" data,plot,classify
   read_vocabulary
   check_task
-  each_model read_pretrained
+  read_all_pretrained
   ((CHECK == 0)) || exit 0
   lock_work
   read_facts
@@ -42,9 +42,9 @@ run_fine_tuning() {
   export WORK
   ! has_stage prepare || RECIPE_PROCESS=$$ bash "$ROOT/data-prep/$1.sh" "${PREPARE[@]}" prepare
   share_work
-  ! has_stage train || each_model_runs train
+  ! has_stage train || each_model_runs train_model
   has_stage evaluate || return 0
-  each_model_runs evaluate
+  each_model_runs evaluate_model
   write_baselines
   # shellcheck disable=SC2086  # names without spaces
   python -m fairseq_rope.tools.results "$WORK" --models $MODELS "${BASELINES[@]}"

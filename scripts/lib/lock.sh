@@ -19,13 +19,16 @@ lock_file() {
   ((status == 0)) || log "note: there are no locks on the disk of $folder: nothing keeps a second run out"
 }
 
-# holder FILE: the first process on this machine that has FILE open, but for this one.
+# holder FILE: of the processes on this machine that have FILE open, but for this one, the one that was started first; the
+# numbers of processes do not tell, for they begin anew.
 holder() {
-  local fd process first=""
+  local fd process started first="" earliest=""
   for fd in /proc/[0-9]*/fd/*; do
     process=${fd#/proc/} process=${process%%/*}
-    if [[ $fd -ef $1 && $process != "$$" && $process != "$BASHPID" ]] && ((process < ${first:-process + 1})); then
-      first=$process
+    [[ $fd -ef $1 && $process != "$$" && $process != "$BASHPID" ]] || continue
+    started=$(sed 's/.*) //' "/proc/$process/stat" 2>/dev/null | cut -d ' ' -f 20) # clock ticks since the machine's start
+    if [[ -n $started ]] && ((started < ${earliest:-started + 1})); then
+      first=$process earliest=$started
     fi
   done
   if [[ -n $first ]]; then

@@ -8,37 +8,38 @@
 
 declare -A AT_WORK=() # process group -> stage and folder
 
-# each_model_runs STAGE: STAGE_model of each model and seed, PARALLEL at a time.
+# each_model_runs FUNCTION: that, such as train_model, for each model and seed, PARALLEL at a time. It begins with its stage.
 each_model_runs() {
   if ((PARALLEL == 1)); then
-    each_model "$1_model"
+    each_model "$1"
     return
   fi
   local cores
   cores=$(OMP_NUM_THREADS='' nproc)
   export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores > PARALLEL ? cores / PARALLEL : 1))}
-  [[ $1 != train ]] || find_hardware # once, and not in each of them
+  [[ $1 != train_* ]] || find_hardware # once, and not in each of them
   ((${GPUS:-0} <= 1)) || die "PARALLEL must be 1 where a model is trained on several GPUs, but is $PARALLEL with $GPUS GPUs"
   trap end_all EXIT
-  STAGE=$1
+  FUNCTION=$1
   each_model start_model
   wait_until_below 1
   trap - EXIT
 }
 
-# start_model MODEL SEED DIR: begin STAGE of a model when fewer than PARALLEL are at work.
+# start_model MODEL SEED DIR: begin FUNCTION of a model when fewer than PARALLEL are at work.
 start_model() {
-  [[ $STAGE == evaluate ]] || is_trained "$1" || return 0
+  local stage=${FUNCTION%%_*}
+  [[ $stage == evaluate ]] || is_trained "$1" || return 0
   wait_until_below "$PARALLEL"
   mkdir -p -- "$3"
-  log "$STAGE $3, see $3/$STAGE.out"
+  log "$stage $3, see $3/$stage.out"
   set -m # a group of its own
   (
     trap - EXIT
-    "${STAGE}_model" "$@"
-  ) </dev/null >>"$3/$STAGE.out" 2>&1 &
+    "$FUNCTION" "$@"
+  ) </dev/null >>"$3/$stage.out" 2>&1 &
   set +m
-  AT_WORK[$!]="$STAGE $3"
+  AT_WORK[$!]="$stage $3"
 }
 
 # wait_until_below NUMBER: wait until fewer than NUMBER are at work; exit with the status of one that failed.
@@ -53,12 +54,13 @@ wait_until_below() {
 }
 
 take_status() { # GROUP
-  local work=${AT_WORK[$1]} status=0
+  local work=${AT_WORK[$1]} status=0 out
+  out=${work#* }/${work%% *}.out
   unset "AT_WORK[$1]"
   wait "$1" || status=$?
   if ((status)); then
-    tail -n 20 -- "${work#* }/$STAGE.out" >&2
-    log "$work failed with status $status: above the end of ${work#* }/$STAGE.out"
+    tail -n 20 -- "$out" >&2
+    log "$work failed with status $status: above the end of $out"
     exit "$status"
   fi
   log "$work is done"

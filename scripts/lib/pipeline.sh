@@ -72,8 +72,14 @@ compare_prepared() {
 }
 
 check_corpus() { # SET PREFIX
-  python -m fairseq_rope_data.check_corpus --source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG" "$2" >&2
+  local langs=(--source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG")
+  python -m fairseq_rope_data.check_corpus "${langs[@]}" "$2" >&2
+  ! is_in_windows "$1" || python -m fairseq_rope_data.windows check "${langs[@]}" "${WINDOW_OPTIONS[@]}" "$2" >&2
   given_text "$1"
+}
+
+is_in_windows() { # SET
+  if [[ $1 == train || $1 == valid ]]; then ((${#WINDOWS[@]})); else ((${#TEST_WINDOWS[@]})); fi
 }
 
 text_of() { # SET: where its text begins, raw or tokenized

@@ -5,13 +5,16 @@
 # In:  the folders FROM: each a work folder of run_mlm.sh, whose models keep their names, or one with model.pt, dict.txt and
 #      vocab.txt, as `fairseq-rope huggingface import` and a copied vocab.txt make it, a model with the folder's name
 # Set: TUNED_FROM, model -> the pre-trained one that it begins with, where that has another name
-# Out: SOURCE_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, CODES, DICTIONARY; MODELS
+# Out: SOURCE_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, CODES, DICTIONARY; MODELS, of which those that learned a table of
+#      positions of another length are left out, unless they were asked for by name
 
 FROM=()
 declare -A PRETRAINED=() # model -> folder it is from
 declare -A WORDS=()      # checkpoint -> options of fairseq-train that make its model
 declare -A FITS=()       # checkpoint and length that have been checked
 declare -A TUNED_FROM=()
+declare -A LEFT_OUT=()
+ALL_MODELS=""
 
 own_models() { pretrained_models; }
 
@@ -33,7 +36,12 @@ pretrained_models() {
     [[ -n $name ]] || die "--from must name folders with MODEL/averaged.pt or model.pt, but $folder has neither"
   done
   ((${#FROM[@]})) || die "--from must name a folder with pre-trained models"
-  [[ $MODELS != all ]] || MODELS=${names[*]}
+  take_all "${names[@]}"
+}
+
+take_all() { # MODEL..., those that there are
+  ALL_MODELS=$*
+  [[ $MODELS != all ]] || MODELS=$*
 }
 
 # read_vocabulary: how text becomes pieces, as in the pre-training; all models of a work folder read the same ones.
@@ -67,11 +75,28 @@ pretrained_checkpoint() {
   printf '%s' "$file"
 }
 
-# read_pretrained MODEL SEED: the options that make its model, once it fits vocabulary and length.
-read_pretrained() {
-  local file length
+# read_all_pretrained: of all models the options that make them, once they fit vocabulary and length.
+read_all_pretrained() {
+  local name kept=()
+  each_model read_pretrained
+  for name in $MODELS; do
+    [[ -n ${LEFT_OUT[$name]:-} ]] || kept+=("$name")
+  done
+  ((${#kept[@]})) || die "no model of --from can read examples of other lengths than it has learned: give LENGTH that of its table"
+  MODELS=${kept[*]}
+}
+
+read_pretrained() { # MODEL SEED
+  local file length words allow=()
+  [[ $MODELS != "$ALL_MODELS" ]] || allow=(--allow other-length)
   file=$(pretrained_checkpoint "$1" "$2") length=$(length_of "$1")
   [[ -z ${FITS["$length $file"]:-} ]] || return 0
-  WORDS[$file]=$(python -m fairseq_rope.tools.classify --pretrained "$file" --dictionary "$DICTIONARY" --length "$length") || exit
-  FITS["$length $file"]=1
+  words=$(python -m fairseq_rope.tools.classify --pretrained "$file" --dictionary "$DICTIONARY" --length "$length" \
+    "${allow[@]}") || exit
+  if [[ -n $words ]]; then
+    WORDS[$file]=$words FITS["$length $file"]=1
+  elif [[ -z ${LEFT_OUT[$1]:-} ]]; then
+    LEFT_OUT[$1]=1
+    log "note: $1 is left out: its positions are a table of another length than $length"
+  fi
 }

@@ -44,7 +44,7 @@ own_models() {
     done
   done
   LENGTH=${LENGTHS[0]} MODELS=$chosen
-  [[ $MODELS != all ]] || MODELS=${names[*]}
+  take_all "${names[@]}"
 }
 
 # name_scm: what all programs of this task set.

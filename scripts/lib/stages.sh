@@ -57,7 +57,7 @@ run_recipe() {
   for stage in train average evaluate; do
     has_stage "$stage" || continue
     share_work
-    each_model_runs "$stage"
+    each_model_runs "${stage}_model"
   done
   ! has_stage evaluate || show_results
 }

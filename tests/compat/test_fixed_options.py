@@ -11,7 +11,7 @@ from fairseq_rope.compat.fixed_options import FIXED, refuse_fixed_overrides
 from fairseq_rope_data.errors import UserError
 from tests.support.checkpoint_files import fairseq_checkpoint
 
-OURS = dict(arch="transformer_rope", rope_base=500.0, rope_fraction=1.0, rope_layout="half")
+OURS = dict(arch="transformer_rope", rope_base=500.0, rope_fraction=1.0, rope_layout="half", encoder_attention_heads=4)
 LOAD = checkpoint_utils.load_checkpoint_to_cpu
 
 
@@ -32,6 +32,7 @@ def written(path: Path, options: dict, form: str = "cfg") -> str:
         ("rope_layout", "interleaved", "half"),
         ("position_method", "alibi", "rope"),
         ("ffn", "swiglu", None),
+        ("encoder_attention_heads", 8, 4),
     ],
 )
 def test_another_value_is_refused_by_name(tmp_path: Path, form: str, name: str, value: object, before: object) -> None:
@@ -45,9 +46,20 @@ def test_another_value_is_refused_by_name(tmp_path: Path, form: str, name: str, 
 def test_the_same_value_and_other_options_are_taken(tmp_path: Path) -> None:
     path = written(tmp_path / "model.pt", OURS)
     overrides = {"rope_base": 500, "position_method": "rope", "rope_scaling": "ntk", "max_source_positions": 2048}
+    overrides |= {"encoder_attention_heads": 4, "activation_fn": "relu"}  # of the second nothing is known
     options = vars(LOAD(path, overrides)["cfg"]["model"])
     assert options == {**OURS, **overrides}
     assert vars(LOAD(path)["cfg"]["model"]) == vars(LOAD(path, {})["cfg"]["model"]) == OURS
+
+
+def test_a_misspelt_option_is_refused_with_those_that_can_change(tmp_path: Path) -> None:
+    path = written(tmp_path / "model.pt", OURS)
+    with pytest.raises(UserError) as error:
+        LOAD(path, {"rope_scalling": "ntk"})
+    assert str(error.value) == (
+        "--model-overrides: there is no option rope_scalling; after training rope_scaling, rope_scaling_factor, "
+        "rope_original_length can change"
+    )
 
 
 def test_a_model_that_is_not_rotary_is_left_alone(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """fairseq_rope_data.windows: lines come out as they went in, none crosses a document, bad input is refused."""
 
-import gzip
 import json
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +9,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fairseq_rope_data.errors import UserError
-from fairseq_rope_data.line_neighbors import belong_together
 from fairseq_rope_data.window_index import SEPARATOR, check_separator, holds, join, parts, read_index, split
 from tests.support.program import Done, run_program
 
@@ -188,26 +185,16 @@ def test_a_damaged_report_of_cleaning_is_named(monkeypatch: pytest.MonkeyPatch, 
     assert done.status == 1 and done.error.startswith(f"windows: error: {corpus}/in.clean.json is damaged: ")
 
 
-CORPORA = ("ted_talks_deen/TED.tst2010.de", "europarl20k/europarl20k.en.gz", "wmt_newstest_ende/newstest2014.en.gz")
-
-
-@pytest.mark.parametrize("name", CORPORA)
-def test_real_text_in_order_passes_and_shuffled_or_sorted_does_not(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data_dir: Path, name: str
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_a_separator_is_found_in_raw_text_of_either_side(
+    monkeypatch: pytest.MonkeyPatch, corpus: Path, lang: str
 ) -> None:
-    data = (data_dir / name).read_bytes()
-    ordered = (gzip.decompress(data) if name.endswith(".gz") else data).decode().split("\n")[:2000]
-    shuffled = random.Random(1).sample(ordered, len(ordered))
-    for lines, status in ((ordered, 0), (ordered[:300], 0), (shuffled, 1), (shuffled[:300], 1), (sorted(ordered), 1)):
-        write(tmp_path / "in.en", lines)
-        done = make(monkeypatch, tmp_path, "--source-lang", "en", "--size", 3)
-        assert done.status == status
-        assert status == 0 or "its order looks lost" in done.error
-
-
-def test_few_lines_are_taken_in_any_order() -> None:
-    lines = [f"word{i}" for i in range(100)]
-    assert belong_together(lines[:99]) and not belong_together(lines)
+    lines = read(corpus / f"in.{lang}")
+    write(corpus / f"in.{lang}", [*lines[:10], "a < sep> b", *lines[11:]])
+    done = run_program(monkeypatch, "windows", "check", *BOTH, corpus / "in")
+    message = f"{corpus}/in.{lang}:11: the text holds the separator <sep>: choose another --separator"
+    assert (done.status, done.error) == (1, f"windows: error: {message}")
+    assert run_program(monkeypatch, "windows", "check", *BOTH, "--separator", "|", corpus / "in").status == 0
 
 
 @settings(deadline=None)

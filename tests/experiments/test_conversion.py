@@ -53,6 +53,20 @@ def test_the_original_is_at_0_and_the_averages_stand_last(work: Path):
     assert "\nMinutes of training: converted 1.5, continued 1.5\n" in text
 
 
+def test_of_windows_it_says_how_their_sentences_are_and_how_many_are_missing(work: Path):
+    for name, wrong in (("original", 1334), ("converted", 7)):
+        path = work / name / "score-test.json"
+        report = json.loads(path.read_text())
+        report["windows"] = {"wrong": wrong, "sentences": {**report["scores"][0], "value": 12.5}, "positions": []}
+        path.with_name("score-test-w3.json").write_text(json.dumps(report))
+    text = conversion_text(work)
+    lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
+    rows = {line[0]: line[1:] for line in lines}
+    assert rows["test-w3: BLEU by sentence, continued"] == ["12.50", "", "", ""]
+    assert rows["test-w3: windows of another number, continued"] == ["1,334", "", "", ""]
+    assert rows["test-w3: windows of another number, converted"] == ["", "", "", "7"]
+
+
 def test_results_prints_it_for_a_conversion_alone(
     work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -53,6 +53,10 @@ def make(folder: Path) -> dict[str, str]:
         "--tokenizer moses --cpu",
         "train": f"{names['data']} --cpu --user-dir {names['plugin']} --arch transformer_rope_tiny --optimizer adam "
         f"--lr 1e-3 --max-tokens 1000 --max-update 2 --save-dir save --num-workers 0 {_SIZES}",
+        "another-base": shlex.quote("{'rope_base': 500.0}"),
+        "other-heads": shlex.quote("{'encoder_attention_heads': 1}"),
+        "misspelt": shlex.quote("{'rope_scalling': 'ntk'}"),
+        "half-a-factor": shlex.quote("{'rope_scaling': 'ntk', 'rope_scaling_factor': 0.5}"),
     }
 
 

@@ -104,8 +104,7 @@ def _lines(rng: random.Random, count: int, known: list[Line]) -> Iterator[Line]:
 def translate(command: list[str], lines: list[Line], folder: Path) -> Translated:
     """Run the program on a file, look at its memory while it writes."""
     file = folder / "input"
-    ends = random.Random(len(lines)).choices((b"\n", b"\r\n"), weights=(3, 1), k=len(lines))
-    file.write_bytes(b"".join(line.content + end for line, end in zip(lines, ends, strict=True)).removesuffix(b"\n"))
+    file.write_bytes(content(lines))
     memory, output = [], []
     with (folder / "stderr").open("wb") as errors:
         process = subprocess.Popen(
@@ -121,6 +120,14 @@ def translate(command: list[str], lines: list[Line], folder: Path) -> Translated
                 memory.append(_resident(process.pid))
         status = process.wait()
     return Translated(b"".join(output), status, (folder / "stderr").read_text(errors="replace"), memory)
+
+
+def content(lines: list[Line]) -> bytes:
+    """Return the file of these lines: with both kinds of ends, and none after the last."""
+    ends = random.Random(len(lines)).choices((b"\n", b"\r\n"), weights=(3, 1), k=len(lines))
+    text = b"".join(line.content + end for line, end in zip(lines, ends, strict=True))
+    # an empty last line without its end would be no line
+    return text.removesuffix(b"\n") if lines[-1].content else text
 
 
 def _resident(pid: int) -> float:

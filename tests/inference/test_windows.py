@@ -1,18 +1,22 @@
 """Windows of lines in `translate`: one line out for each line in. What fairseq-interactive gives is the oracle."""
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
+from fairseq import checkpoint_utils
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairseq_rope.export.ctranslate2 import export_checkpoint
 from fairseq_rope.inference.translator import Translator
 from fairseq_rope.inference.windows import Line, buffers, source_of, targets_of, windows_of
+from fairseq_rope.modules.explicit_positions import sentence_positions
 from fairseq_rope.scoring.detokenize import detokenize, join_bpe
 from fairseq_rope_data.errors import UserError
+from tests.integration.test_position_methods import generate, train
 from tests.support import ROOT
 from tests.support.trained import Trained, call
 from tests.support.translators import Notes, load
@@ -20,6 +24,7 @@ from tests.support.translators import Notes, load
 EOS, SEPARATOR = 2, 9
 LENGTHS = st.lists(st.none() | st.integers(2, 12), max_size=25)
 LONG = ("--max-len-a", "2", "--max-len-b", "10")
+TUNING = "--rope-restart-after <sep> --max-update 20 --lr 1e-3 --lr-scheduler fixed --finetune-from-model"
 
 
 def numbered(lengths: list[int | None]) -> list[Line]:
@@ -192,6 +197,43 @@ def test_a_separator_in_the_text_makes_no_line_two(trained_on_windows: Trained) 
     options = [str(trained_on_windows.data), "--path", str(trained_on_windows.checkpoint), "-s", "en", "-t", "de"]
     translator = Translator.from_args([*options, "--cpu", "--window", "2", *LONG], on_note=notes)
     assert len(list(translator.translate(["Anna <sep> a", "Anna"]))) == 2
-    assert notes[0] == (1, "marks of the dictionary, such as </s>, replaced by <unk>: 1")
+    assert notes[0] == (1, "marks of the dictionary, such as </s> or the separator <sep>, replaced by <unk>: 1")
     tokens, _ = translator.codec.encode("Anna <sep> a", max_tokens=9)
     assert tokens is not None and translator.separators[0] not in tokens.tolist()
+
+
+def test_a_model_trained_with_positions_of_sentences_uses_them_in_every_search(
+    trained_on_windows: Trained, tmp_path: Path
+) -> None:
+    train(trained_on_windows, tmp_path, *TUNING.split(), str(trained_on_windows.checkpoint))
+    path = tmp_path / "checkpoint_last.pt"
+    found = generate(trained_on_windows, path)
+    data = {"data": str(trained_on_windows.data)}
+    (model,), _, task = checkpoint_utils.load_model_ensemble_and_task([str(path)], arg_overrides=data)
+    words = task.target_dictionary
+    separator = words.index("<sep>")
+    model.eval()
+    model.encoder.restart_after = model.decoder.restart_after = None  # positions are said instead
+    task.load_dataset("valid")
+    valid = task.datasets["valid"]
+    several = [number for number in found if valid[number]["source"].eq(separator).sum() > 1][:5]
+    assert several
+    for number in several:
+        source = valid[number]["source"][None]
+        target = words.encode_line(found[number][0][1], add_if_not_exist=False).long()[None]
+        inputs = target.roll(1, dims=1)
+        positions = {
+            name: sentence_positions(tokens, restart_after=separator, padding_idx=words.pad())
+            for name, tokens in (("src_positions", source), ("tgt_positions", inputs))
+        }
+        with torch.no_grad():
+            output = model(source, None, inputs, **positions)
+        scores = model.get_normalized_probs(output, log_probs=True)[0].gather(1, target.mT)
+        expected = scores.sum().item() / target.numel() ** 0.6
+        assert found[number][0][0] * math.log(2) == pytest.approx(expected, abs=1e-4)
+
+    lines = trained_on_windows.lines[:30]
+    window = ["--window", "3", "--max-len-a", "2", "--max-len-b", "10", "--path", str(path)]
+    translator = Translator.from_args([*trained_on_windows.options(), *window])
+    assert translator.task.target_dictionary.index("<sep>") == separator
+    assert len([*translator.translate(lines)]) == 30 and translator.windows == 10

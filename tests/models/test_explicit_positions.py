@@ -6,6 +6,7 @@ from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEn
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
+from fairseq_rope.criterions.label_smoothed_cross_entropy_fused import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_rope.modules.explicit_positions import sentence_positions
 from tests.support.near import LOGITS, near
 from tests.support.small import EOS, PAD, TASK, sample, small
@@ -30,9 +31,12 @@ def outputs(model, batch: dict) -> Tensor:
 
 @pytest.mark.parametrize("options", [{}, dict(checkpoint_activations=True), dict(position_method="xpos")], ids=str)
 @pytest.mark.parametrize("shift", [0.0, 40.5])
-def test_positions_side_by_side_change_neither_logits_nor_gradients(options, shift):
+@pytest.mark.parametrize(
+    "criterion_class", [LabelSmoothedCrossEntropyCriterion, FusedLabelSmoothedCrossEntropyCriterion]
+)
+def test_positions_side_by_side_change_neither_logits_nor_gradients(options, shift, criterion_class):
     model = small(dropout=0.0, **options).train()
-    criterion, found = LabelSmoothedCrossEntropyCriterion(TASK, False, 0.1), []
+    criterion, found = criterion_class(TASK, False, 0.1), []
     for batch in (sample(), with_positions(sample(), shift)):
         model.zero_grad()
         criterion(model, batch)[0].backward()
@@ -96,6 +100,14 @@ def test_positions_of_another_shape_are_refused():
     with pytest.raises(ValueError) as error:
         outputs(small(), batch)
     assert str(error.value) == "positions must be (3, 10), as the tokens, but are (3, 9)"
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+def test_positions_that_were_rounded_are_refused(dtype):
+    batch = with_positions(sample(), 0.5)
+    batch["net_input"]["tgt_positions"] = batch["net_input"]["tgt_positions"].to(dtype)
+    with pytest.raises(ValueError, match=rf"^positions must be whole numbers or float64, but are {dtype}: --fp16 and "):
+        outputs(small(), batch)
 
 
 def test_positions_start_anew_after_a_separator_whatever_the_padding():

@@ -7,7 +7,7 @@ from fairseq_rope.models._positions import POSITION_METHODS
 from fairseq_rope.modules.positions.rotary import RotaryEmbedding
 from fairseq_rope.modules.positions.xpos import XPos
 from tests.support.models import SMALL
-from tests.support.small import logits, sample, small
+from tests.support.small import PAD, logits, sample, small
 
 WEIGHTS = {
     "t5": {f"{side}.position_weights.biases": (32, 3) for side in ("encoder", "decoder")},
@@ -96,3 +96,15 @@ def test_without_positions_the_encoder_is_a_bag_of_words_and_with_any_method_it_
         first, second = (model.encoder(x)["encoder_out"][0] for x in (source, source[:, order]))
         same = torch.allclose(first[order], second, atol=1e-5)
         assert same is (method == "none"), method
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_sentence_beyond_a_learned_table_is_named(side: str):
+    model = small(position_method="learned", **{f"max_{side}_positions": 9})
+    tokens = dict(source=torch.full((2, 4), 5), target=torch.full((2, 4), 5))
+    tokens[side] = torch.cat((torch.full((2, 3), PAD), torch.full((2, 10), 5)), dim=1)
+    with pytest.raises(ValueError) as error:
+        model(tokens["source"], None, tokens["target"])
+    assert str(error.value) == f"--max-{side}-positions 9: no more positions were learned, but a sentence has 10"
+    tokens[side] = tokens[side][:, :-1]  # whatever stands beside it is padding
+    assert model(tokens["source"], None, tokens["target"])[0].isfinite().all()

@@ -4,9 +4,13 @@ import copy
 
 import pytest
 import torch
+from fairseq.modules import FairseqDropout
 from torch import Tensor, nn
 
 from fairseq_rope.models._positions import POSITION_METHODS
+from fairseq_rope.modules import attention_core
+from fairseq_rope.modules.attention_core import attend
+from fairseq_rope.modules.positions.alibi import ALiBi
 from tests.reference_positions import absolute, alibi_slope, t5_bucket
 from tests.support.near import HALF, ROTATED, near
 from tests.support.small import EOS, WORDS, small
@@ -49,6 +53,25 @@ def test_alibis_distances_are_exact(cast) -> None:
         # a slope is a power of 2: no product is rounded
         expected = [-alibi_slope(head, 3) * (LENGTH - key) for key in range(LENGTH + 1)]
         assert of_head.tolist() == expected
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@torch.no_grad()
+def test_alibis_biases_stay_exact_on_their_way_to_the_softmax(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch):
+    heads, kernel, biases = 8, attention_core.F.scaled_dot_product_attention, []
+    q, k = (torch.zeros(1, heads, length, 16, dtype=dtype) for length in (1, LENGTH))
+    bias = ALiBi(heads).bias(q, num_keys=LENGTH, offset=LENGTH - 1)
+    options = dict(attn_mask=None, key_padding_mask=None, dropout=FairseqDropout(0.0), position_bias=bias)
+    _, weights = attend(q, k, k, **options, need_weights=True)
+    exact = bias.double().softmax(dim=-1)
+    seen = exact > 1e-4
+    # the last rounding alone; rounded biases would be off by 1.6%
+    assert (weights.double()[seen] / exact[seen] - 1).abs().max() < torch.finfo(dtype).eps
+    monkeypatch.setattr(
+        attention_core.F, "scaled_dot_product_attention", lambda *args: (biases.append(args[3]), kernel(*args))[1]
+    )
+    attend(q, k, k, **options, need_weights=False)
+    assert torch.equal(biases[0], bias)
 
 
 @casts

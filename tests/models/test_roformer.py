@@ -98,7 +98,7 @@ def test_the_twin_of_bert_is_roberta_with_the_same_weights(prenorm: bool):
     ours.load_state_dict(stock.state_dict(), strict=True)
     tokens = padded()
     kept = tokens.ne(PAD)
-    near(ours(tokens)[0][kept], stock(tokens)[0][kept], LOGITS["reference"])
+    near(ours(tokens)[0][kept], stock(tokens)[0][kept], LOGITS["large weights"])
 
 
 @each_variant
@@ -112,7 +112,7 @@ def test_padding_on_either_side_changes_nothing_whatever_it_holds(options: dict)
         alone = torch.cat([model(tokens[None])[0][0] for tokens in sentences(*LENGTHS)])
         for left in (False, True):
             tokens = padded(left)
-            near(model(tokens)[0][tokens.ne(PAD)][:, words], alone[:, words], LOGITS["reference"])
+            near(model(tokens)[0][tokens.ne(PAD)][:, words], alone[:, words], LOGITS["large weights"])
 
 
 @each_variant
@@ -127,7 +127,7 @@ def test_masked_tokens_have_the_logits_and_gradients_that_all_tokens_have(option
         return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
 
     whole, asked = model(tokens)[0][masked], model(tokens, masked_tokens=masked)[0]
-    near(asked, whole, LOGITS["reference"])
+    near(asked, whole, LOGITS["large weights"])
     expected, found = gradients(whole), gradients(asked)
     for name in expected:
         near(found[name], expected[name], GRADIENTS["attention"] * max(1.0, expected[name].abs().max().item()))
@@ -156,7 +156,7 @@ def test_rotary_features_do_not_depend_on_where_a_sentence_begins():
     model = encoder()
     tokens = padded()
     far = torch.arange(tokens.size(1)).expand_as(tokens) + 1000
-    near(model(tokens, src_positions=far)[0], model(tokens)[0], LOGITS["reference"])
+    near(model(tokens, src_positions=far)[0], model(tokens)[0], LOGITS["large weights"])
     apart = far * 2
     assert (model(tokens, src_positions=apart)[0] - model(tokens)[0]).abs().max() > 0.1
 

@@ -37,7 +37,9 @@ def test_a_layer_gives_the_same_numbers_packed(shape: tuple[int, ...], bias: boo
 def test_bfloat16_is_packed_apart_and_float32_rows_are_none_of_it():
     layer, x = Linear(12, 20).bfloat16(), torch.randn(7, 12)
     layer.make_generation_fast_(name="layer")
-    assert layer.packed is not None
+    if torch.bfloat16 not in onednn.PACKED_TYPES:  # a processor without AVX-512 has no such products
+        assert layer.packed is None
+        return
     with torch.no_grad():
         expected = nn.functional.linear(x.bfloat16(), layer.weight, layer.bias)
         torch.testing.assert_close(layer.packed.product(x.bfloat16()), expected, atol=2e-2, rtol=2e-2)

@@ -199,20 +199,6 @@ def test_runs_in_several_folders_are_one_experiment(tmp_path: Path):
     assert parts["samples"] == whole["samples"] and parts["title"] == "one, other"
 
 
-@pytest.mark.parametrize("missing", [False, True])
-def test_folders_of_other_data_are_refused(tmp_path: Path, missing: bool):
-    one = experiment(tmp_path / "one", {"rope": 0.2})
-    other = experiment(tmp_path / "other", {"sinusoidal": 0.5}, references=[f"ein Satz {i}" for i in range(9)])
-    if missing:
-        (other / "manifest.json").unlink()
-    with pytest.raises(UserError) as error:
-        page_contents([one, other])
-    assert str(error.value) == (
-        f"raw/test.de of {one} and {other} is not the same: models are compared on the same data only, "
-        "make a page for each"
-    )
-
-
 def test_the_same_run_in_two_folders_is_refused(tmp_path: Path):
     folders = [experiment(tmp_path / name, {"rope": 0.2}) for name in ("one", "other")]
     with pytest.raises(UserError) as error:

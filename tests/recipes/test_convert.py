@@ -5,17 +5,13 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from fairseq_rope.export.ctranslate2 import export_checkpoint
 from tests.recipes.test_lock import wait_for
 from tests.support import ROOT
-from tests.support.environment import environment
 from tests.support.stubs import PYTHON, Stubs
-from tests.support.trained import Trained, call, trained_model
 
 SCRIPT = str(ROOT / "scripts" / "convert_to_rope.sh")
 # what tools.convert --settings prints of a checkpoint
@@ -136,6 +132,24 @@ def test_the_test_sets_are_translated_by_both_at_each_point_and_by_the_averages(
     assert folders == {"original", "converted-0", "converted", "continued", *points}
 
 
+def test_both_models_are_made_at_once_where_asked(place: Stubs, tmp_path: Path):
+    programs = ("fairseq-train", "fairseq-generate", "fairseq-validate", "fairseq_rope.tools.average")
+    calls = []
+    for parallel in ("1", "2"):
+        done = convert(place, tmp_path / parallel, PARALLEL=parallel)
+        assert done.returncode == 0, done.stderr
+        text = [
+            [word.replace(f"{tmp_path}/2", f"{tmp_path}/1") for word in call]
+            for p in programs
+            for call in place.calls(p)
+        ]
+        calls.append(sorted(text))
+        place.record.unlink()
+    assert calls[0] == calls[1]
+    for model in ("converted", "continued"):
+        assert {path.stem for path in (tmp_path / "2" / model).glob("*.out")} == {"train", "average", "evaluate"}
+
+
 def test_few_updates_have_the_points_up_to_them_and_no_first_half_in_the_average(place: Stubs, tmp_path: Path):
     work = tmp_path / "w"
     done = convert(place, work, "--updates", "90", "--models", "converted")
@@ -145,6 +159,31 @@ def test_few_updates_have_the_points_up_to_them_and_no_first_half_in_the_average
     assert value(train, "--max-update") == "90" and not (work / "continued").exists()
     (average,) = place.calls("fairseq_rope.tools.average")
     assert average[3:-2] == [f"{work}/converted/checkpoint_last.pt", f"{work}/converted/checkpoint1.pt"]
+
+
+@pytest.mark.parametrize(
+    ("shares", "updates", "interval"),
+    [
+        ("1 2 5 10", 4000, 40),
+        ("10 20", 2000, 200),
+        ("10 20", 400, 40),
+        ("4 10", 4000, 80),
+        ("", 2000, 200),
+        ("", 7, 40),
+    ],
+)
+def test_checkpoints_are_as_few_as_points_and_ten_in_all_allow(
+    place: Stubs, tmp_path: Path, shares: str, updates: int, interval: int
+):
+    conf = tmp_path / "few.env"
+    conf.write_text(f'source "$ROOT/scripts/conf/convert.env"\nSHARES=({shares})\n')
+    done = convert(place, tmp_path / "w", "--conf", str(conf), "--updates", str(updates), "--models", "converted")
+    assert done.returncode == 0, done.stderr
+    (training,) = place.calls("fairseq-train")
+    options = ("--save-interval-updates", "--validate-interval-updates", "--warmup-updates")
+    assert [value(training, option) for option in options] == [str(interval), str(interval), "40"]
+    points = {int(path.name.split("-")[1]) for path in (tmp_path / "w").glob("converted-*")}
+    assert points == {0, updates, *(int(share) * 40 for share in shares.split() if int(share) * 40 < updates)}
 
 
 def test_a_second_run_has_nothing_left_and_a_moved_checkpoint_is_the_same(place: Stubs, tmp_path: Path):
@@ -182,6 +221,8 @@ BAD: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
     "a stage": (("fetch",), {}, "a stage must be of prepare train average evaluate, but is fetch"),
     "an option": (("--beam", "4"), {}, "there is no option --beam, see --help"),
     "no value": (("--data",), {}, "--data needs a folder"),
+    "windows of one": (("--windows", "1"), {}, "--windows must be a whole number from 2 to 9999, but is 1"),
+    "order for nothing": (("--ordered", "a"), {}, "--ordered is text for --windows, which is not given"),
     "a model": (
         ("--models", "rope"),
         {},
@@ -213,6 +254,14 @@ def test_what_must_be_given_is_named(place: Stubs, tmp_path: Path, missing: str)
     assert done.stderr == f"convert_to_rope.sh: error: {missing} must name {what[missing]}\n" and done.returncode == 1
 
 
+def test_a_separator_that_no_dictionary_has_is_refused(place: Stubs, tmp_path: Path):
+    (place.folder / "data" / "dict.en.txt").write_text("a 3\nmadeupword0000 0\n")
+    done = convert(place, tmp_path / "w", "--windows", "2")
+    assert done.returncode == 1 and not list((tmp_path / "w").iterdir())
+    expected = f"dictionaries, but {place.folder}/data/dict.de.txt has no madeupword0000: choose a rare word"
+    assert expected in done.stderr
+
+
 def test_the_folder_of_another_recipe_is_not_taken(place: Stubs, tmp_path: Path):
     (tmp_path / "w" / "data-bin").mkdir(parents=True)
     done = convert(place, tmp_path / "w")
@@ -232,59 +281,3 @@ def test_a_second_run_beside_it_is_refused(place: Stubs, tmp_path: Path):
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-CONF = """# A conversion in no time.
-# shellcheck shell=bash disable=SC2034
-source "$ROOT/scripts/conf/convert.env"
-SHARES=(4)
-GENERATE=(--beam 1 --max-len-b 5)
-"""
-
-
-@pytest.fixture(scope="module")
-def stock(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """A small model of fairseq's own, trained for 150 updates, with a test set."""
-    trained = trained_model(tmp_path_factory.mktemp("stock"), "--arch transformer --encoder-learned-pos")
-    for path in trained.data.glob("valid.*"):
-        shutil.copy(path, path.with_name(path.name.replace("valid", "test")))
-    return trained
-
-
-def test_a_real_model_killed_while_it_is_converted_goes_on_to_an_ordinary_checkpoint(stock: Trained, tmp_path: Path):
-    work = tmp_path / "a wörk"
-    (tmp_path / "conf.env").write_text(CONF)
-    given = ["--from", str(stock.checkpoint), "--data", str(stock.data), "--conf", str(tmp_path / "conf.env")]
-    command, env = ["bash", SCRIPT, *given, "--updates", "12"], environment(work)
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=quiet, stderr=quiet, start_new_session=True)
-    while not list(work.glob("converted/checkpoint_*_[2-5].pt")):
-        assert process.poll() is None
-        time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert re.search(r"Loaded checkpoint \S+ \S+/converted/checkpoint_last.pt \(epoch \d+ @ \d+ updates\)", done.stderr)
-    lines = done.stdout.splitlines()
-    assert lines[0] == "The original had 150 updates."
-    header = next(line for line in lines if "average" in line)
-    assert [cell.strip() for cell in header.split("|")[2:-1]] == ["0", "4", "12", "average"]
-    losses = [float(x) for x in re.search(r"\| valid loss, converted +\|(.*)\|", done.stdout)[1].split("|")]
-    assert len(losses) == 4 and losses[2] < losses[0]
-    for row in ("valid loss, continued", "test: BLEU4, converted", "test: BLEU, continued"):
-        assert re.search(rf"\| {row} +(\| +\d+\.\d+ +){{4}}\|", done.stdout), done.stdout
-    assert "BLEU by words of the source:" in done.stdout and not list(work.rglob("*.part*"))
-    made = {path: path.stat().st_mtime_ns for path in work.rglob("*.pt")}
-    again = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    assert again.returncode == 0 and again.stdout == done.stdout, again.stderr[-2000:]
-    assert made == {path: path.stat().st_mtime_ns for path in work.rglob("*.pt")}
-    averaged = work / "converted" / "averaged.pt"
-    translated = call(
-        "fairseq_rope.tools.translate",
-        *Trained(stock.data, averaged, stock.codes, stock.lines).options(),
-        stdin=f"{stock.lines[0]}\n".encode(),
-    )
-    assert len(translated.stdout.splitlines()) == 1
-    export_checkpoint(averaged, stock.data, tmp_path / "exported")
-    assert (tmp_path / "exported" / "model.bin").is_file()

@@ -99,7 +99,7 @@ def test_quick_runs_the_linters_and_the_first_level(shell: Shell, option: str, l
     shell.run(f"source scripts/test.sh {option}")
     calls = shell.calls("-m")
     assert [call.partition(" ")[2] for call in calls if " -m pytest" in call] == [
-        f"-m pytest --numprocesses  --dist loadfile{levels}"
+        f"-m pytest --numprocesses  --dist loadfile --no-loadscope-reorder{levels}"
     ]
     assert sum(" -m ruff" in call or " -m mypy" in call for call in calls) == 3
     assert sum(" -m tests.faults --quick" in call for call in calls) == harness

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import ROOT
 from tests.support.stubs import Stubs
 
 
@@ -121,3 +122,24 @@ def test_where_nothing_can_lock_it_is_said(stubs: Stubs, work: Path, tmp_path: P
     env = {**stubs.environment(work), "PATH": f"{stubs.bin}{os.pathsep}{path}"}
     done = subprocess.run(stubs.command("train"), env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and note in done.stderr, done.stderr
+
+
+def test_the_holder_that_is_named_was_started_first_though_numbers_of_processes_have_begun_anew(tmp_path: Path):
+    file, last = tmp_path / "lock", Path("/proc/sys/kernel/ns_last_pid")
+    if not os.access(last, os.W_OK):
+        pytest.skip(f"{last} cannot be written: only root can choose the number of the next process")
+    holders = []
+    try:
+        for seconds in ("60", "61"):
+            with file.open("a") as opened:
+                holders.append(subprocess.Popen(["sleep", seconds], stdout=opened))
+            time.sleep(0.05)  # starts are told in hundredths of a second
+            last.write_text("300")
+        assert holders[1].pid < holders[0].pid
+        script = f'source "{ROOT}/scripts/lib/lock.sh" && holder "$1"'
+        told = subprocess.run(["bash", "-c", script, "-", str(file)], capture_output=True, text=True, check=True).stdout
+        assert told.strip() == f"process {holders[0].pid}, sleep 60"
+    finally:
+        for process in holders:
+            process.kill()
+            process.wait()

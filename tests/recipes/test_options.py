@@ -136,3 +136,11 @@ def test_a_work_folder_that_is_a_file_is_named(stubs: Stubs, tmp_path: Path):
     (tmp_path / "file").touch()
     done = stubs.run(tmp_path / "file", *stubs.command())
     assert f"WORK must be a folder that can be written, but is {tmp_path}/file" in done.stderr
+
+
+def test_text_that_makes_no_windows_is_named_before_it_is_segmented(stubs: Stubs, tmp_path: Path):
+    conf = "WINDOWS=(--size 2)\nWINDOW_OPTIONS=(--any-order --separator sentence)\n"
+    done = stubs.run(tmp_path / "work", *stubs.command(conf=conf))
+    assert done.returncode == 1
+    assert "train.en:1: the text holds the separator sentence: choose another --separator" in done.stderr
+    assert not list((tmp_path / "work").rglob("*.tok.*"))

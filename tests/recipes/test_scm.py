@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
 
 from fairseq_rope.export.huggingface import import_folder
 from tests.support import ROOT
@@ -15,7 +16,7 @@ from tests.support.roformers import SPECIAL, their_tensors, write_folder, write_
 
 CONF = """# a training in no time
 # shellcheck shell=bash disable=SC2034
-LENGTHS="16 24" MAX_EPOCH=1
+LENGTHS=${LENGTHS:-16 24} MAX_EPOCH=1
 source "$ROOT/scripts/conf/scm_base.env"
 RATES=(1e-3) BATCH=8 MAX_BATCH=8
 """
@@ -35,10 +36,12 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "roformer"
 
 
-def scm(work: Path, *arguments: object, script: str = "scripts/run_scm.sh") -> subprocess.CompletedProcess[str]:
+def scm(
+    work: Path, *arguments: object, script: str = "scripts/run_scm.sh", **settings: str
+) -> subprocess.CompletedProcess[str]:
     (work.parent / "conf.env").write_text(CONF)
     words = ["bash", script, "--conf", str(work.parent / "conf.env"), *map(str, arguments)]
-    env = environment(work, JOBS="1", GPUS="0", PRECISION="fp32")
+    env = environment(work, JOBS="1", GPUS="0", PRECISION="fp32", **settings)
     return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
@@ -102,3 +105,22 @@ def test_what_cannot_be_is_named_before_anything_is_trained(released: Path, tmp_
     (tmp_path / "other" / "vocab.txt").write_text("[PAD]\n")
     stderr = error("--sample", good, "--from", released, "--from", tmp_path / "other")
     assert "have other vocabularies: fine-tune them in work folders of their own" in stderr
+
+
+def test_a_model_whose_table_has_one_length_is_left_out_of_all_and_named_where_it_was_chosen(
+    released: Path, tmp_path: Path
+):
+    learned = tmp_path / "learned"
+    shutil.copytree(released, learned)
+    state = torch.load(learned / "model.pt", weights_only=False)
+    state["cfg"]["model"].position_method, state["cfg"]["model"].max_positions = "learned", 24
+    torch.save(state, learned / "model.pt")
+    sample = write_cases(tmp_path / "sample.json", cases(40, seed=1))
+    given = ("--sample", sample, "--from", released, "--from", learned, "--check")
+    done = scm(tmp_path / "work", *given)
+    assert done.returncode == 0, done.stderr
+    assert re.findall(r"note: (\S+) is left out: .*", done.stderr) == ["learned_at_16"]
+    chosen = scm(tmp_path / "work", *given, "--models", "roformer_at_16 learned_at_16")
+    assert chosen.returncode == 1 and "classify: error: --length must be 24, the positions that " in chosen.stderr
+    alone = scm(tmp_path / "work", *given[:2], "--from", learned, "--check", LENGTHS="16")
+    assert alone.returncode == 1 and "no model of --from can read examples of other lengths than it has" in alone.stderr

@@ -30,11 +30,11 @@ def stir(model: nn.Module) -> nn.Module:
 
 
 def runtime(model: nn.Module, folder: Path, *, task: TranslationTask | None = None, **options: str):
-    """Write a model and load it with CTranslate2, on one thread."""
+    """Write a model and load it with CTranslate2, on one thread; products are of float32, however it is stored."""
     folder.mkdir()
     task = task or task_of(model.encoder.dictionary, model.decoder.dictionary)
     write_model(folder, task, model, **options)
-    return ctranslate2.Translator(str(folder), "cpu", intra_threads=1)
+    return ctranslate2.Translator(str(folder), "cpu", intra_threads=1, compute_type="float32")
 
 
 def runtime_scores(translator, dictionary, batch: dict) -> Tensor:

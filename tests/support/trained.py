@@ -58,10 +58,11 @@ def call(*command: str, stdin: bytes = b"") -> Done:
     return done
 
 
-def trained_model(folder: Path, options: str = "", *, window: int = 1) -> Trained:
+def trained_model(folder: Path, options: str = "", *, window: int = 1, padding: int = 8) -> Trained:
     """Make a corpus of 300 pairs in `folder`, learn BPE on it and train a small model, with `options` after ours.
 
-    With a window above 1 it is trained on windows of 1 to so many lines.
+    With a window above 1 it is trained on windows of 1 to so many lines. The dictionary has a multiple of `padding`
+    entries; with 8, fairseq's default, it happens to need no more than it has.
     """
     source = _sentences(300)
     texts = {"en": source, "de": [_translate(line) for line in source]}
@@ -85,7 +86,7 @@ def trained_model(folder: Path, options: str = "", *, window: int = 1) -> Traine
             f"{prefix}.w",
         )
         prefix = f"{prefix}.w"
-    files = ["--destdir", str(data), "--trainpref", prefix, "--validpref", prefix]
+    files = ["--destdir", str(data), "--trainpref", prefix, "--validpref", prefix, "--padding-factor", str(padding)]
     call("fairseq_cli.preprocess", "-s", "en", "-t", "de", "--joined-dictionary", *files)
     _train(data, save, options)
     return Trained(data, save / "checkpoint_last.pt", codes, source)

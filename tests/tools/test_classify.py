@@ -231,6 +231,7 @@ def test_a_pretrained_model_gives_its_own_options_once_it_fits(tuned: Tuned, cla
         f"classify: error: --length must be 24, the positions that --pretrained {tmp_path}/learned.pt has learned, but "
         "is 512: a table ends where its training did"
     )
+    assert classify("--pretrained", tmp_path / "learned.pt", "--dictionary", words, "--allow", "other-length") == ""
     state["cfg"]["model"].arch = "transformer_rope"
     torch.save(state, tmp_path / "other.pt")
     error = classify("--pretrained", tmp_path / "other.pt", "--dictionary", words)

@@ -1,0 +1,98 @@
+"""scripts/convert_to_rope.sh with a real model: killed and resumed, and with windows of several sentences."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from fairseq.data import Dictionary
+from fairseq.data.data_utils import load_indexed_dataset
+
+from fairseq_rope.export.ctranslate2 import export_checkpoint
+from fairseq_rope_data.window_index import read_index
+from tests.support import ROOT
+from tests.support.environment import environment
+from tests.support.trained import Trained, call, trained_model
+
+SCRIPT = str(ROOT / "scripts" / "convert_to_rope.sh")
+CONF = """# A conversion in no time.
+# shellcheck shell=bash disable=SC2034
+source "$ROOT/scripts/conf/convert.env"
+SHARES=(4)
+GENERATE=(--beam 1 --max-len-b 5)
+"""
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """A small model of fairseq's own, trained for 150 updates, with a test set."""
+    trained = trained_model(tmp_path_factory.mktemp("stock"), "--arch transformer --encoder-learned-pos", padding=30)
+    for path in trained.data.glob("valid.*"):
+        shutil.copy(path, path.with_name(path.name.replace("valid", "test")))
+    return trained
+
+
+def test_a_real_model_killed_while_it_is_converted_goes_on_to_an_ordinary_checkpoint(stock: Trained, tmp_path: Path):
+    work = tmp_path / "a wörk"
+    (tmp_path / "conf.env").write_text(CONF)
+    given = ["--from", str(stock.checkpoint), "--data", str(stock.data), "--conf", str(tmp_path / "conf.env")]
+    command, env = ["bash", SCRIPT, *given, "--updates", "12"], environment(work)
+    quiet = subprocess.DEVNULL
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=quiet, stderr=quiet, start_new_session=True)
+    while not list(work.glob("converted/checkpoint_*_[2-5].pt")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert re.search(r"Loaded checkpoint \S+ \S+/converted/checkpoint_last.pt \(epoch \d+ @ \d+ updates\)", done.stderr)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "The original had 150 updates."
+    header = next(line for line in lines if "average" in line)
+    assert [cell.strip() for cell in header.split("|")[2:-1]] == ["0", "4", "12", "average"]
+    losses = [float(x) for x in re.search(r"\| valid loss, converted +\|(.*)\|", done.stdout)[1].split("|")]
+    assert len(losses) == 4 and losses[2] < losses[0]
+    for row in ("valid loss, continued", "test: BLEU4, converted", "test: BLEU, continued"):
+        assert re.search(rf"\| {row} +(\| +\d+\.\d+ +){{4}}\|", done.stdout), done.stdout
+    assert "BLEU by words of the source:" in done.stdout and not list(work.rglob("*.part*"))
+    made = {path: path.stat().st_mtime_ns for path in work.rglob("*.pt")}
+    again = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert again.returncode == 0 and again.stdout == done.stdout, again.stderr[-2000:]
+    assert made == {path: path.stat().st_mtime_ns for path in work.rglob("*.pt")}
+    averaged = work / "converted" / "averaged.pt"
+    translated = call(
+        "fairseq_rope.tools.translate",
+        *Trained(stock.data, averaged, stock.codes, stock.lines).options(),
+        stdin=f"{stock.lines[0]}\n".encode(),
+    )
+    assert len(translated.stdout.splitlines()) == 1
+    export_checkpoint(averaged, stock.data, tmp_path / "exported")
+    assert (tmp_path / "exported" / "model.bin").is_file()
+
+
+def test_windows_of_the_training_text_join_it_and_the_test_set_is_translated_in_windows(stock: Trained, tmp_path: Path):
+    work, conf = tmp_path / "a wörk", tmp_path / "conf.env"
+    conf.write_text(CONF + "SHARES=()\nWINDOW_OPTIONS+=(--any-order)\n")
+    given = ["--from", str(stock.checkpoint), "--data", str(stock.data), "--conf", str(conf), "--models", "converted"]
+    command = ["bash", SCRIPT, *given, "--updates", "2", "--windows", "2"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(work), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    single = len((work / "text" / "train.en").read_text(encoding="utf-8").splitlines())
+    windows = read_index(work / "text" / "windows.windows.tsv").windows
+    assert single == 300 == sum(window.lines for window in windows) and {window.lines for window in windows} == {1, 2}
+    train = [load_indexed_dataset(str(work / "data-bin" / f"train{n}.en-de.de")) for n in ("", 1)]
+    assert [len(lines) for lines in train] == [single, len(windows)]
+    words = Dictionary.load(str(stock.data / "dict.de.txt"))
+    together = next(number for number, window in enumerate(windows) if window.lines == 2)
+    first = train[0][windows[together].first - 1][:-1]
+    separator = words.index("madeupword0000")
+    assert train[1][together].tolist() == [*first, separator, *train[0][windows[together].first]]
+    for name, lines in (("train", single), ("train1", len(windows))):
+        assert f"{name} en-de {lines} examples" in done.stderr
+    for row in ("test: BLEU, converted", "test-w2: BLEU, converted"):
+        assert re.search(rf"\| {row} +(\| +\d+\.\d+ +){{3}}\|", done.stdout), done.stdout
