@@ -9,10 +9,14 @@ from fairseq_rope.compat.verified_checkpoints import DamagedCheckpoint
 
 @dataclass(frozen=True)
 class Health:
-    """The state of a file: the `updates` to go on from, None if it cannot be; `damage`, what is broken in it."""
+    """The state of a file: the `updates` to go on from, None if it cannot be; `damage`, what is broken in it.
+
+    `is_best`: no checkpoint before it had a better validation score, so that fairseq copies it to checkpoint_best.pt.
+    """
 
     path: Path
     updates: int | None = None
+    is_best: bool = False
     damage: str | None = None
 
 
@@ -24,9 +28,12 @@ def examine(path: Path) -> Health:
         UserError: it is whole, but not a checkpoint, or one that wants to run something.
     """
     try:
-        return Health(path, updates=resumable_updates(load_checkpoint(path)))
+        state = load_checkpoint(path)
     except DamagedCheckpoint as error:
         return Health(path, damage=str(error))
+    extra = state.get("extra_state") or {}
+    is_best = extra.get("val_loss") is not None and extra["val_loss"] == extra.get("best")
+    return Health(path, updates=resumable_updates(state), is_best=is_best)
 
 
 def resumable_updates(state: Checkpoint) -> int | None:

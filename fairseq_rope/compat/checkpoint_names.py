@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-LAST = "checkpoint_last.pt"
+BEST, LAST = "checkpoint_best.pt", "checkpoint_last.pt"
 
 # an epoch, an epoch and an update, the best, the last, and one of --keep-best-checkpoints by its score
 _STEM = r"checkpoint(?:\d+|_\d+_\d+|_best|_last|\.best_.+_-?\d+\.\d+)"

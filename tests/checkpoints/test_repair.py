@@ -19,11 +19,12 @@ from fairseq_rope.checkpoints.repair import repair
 from fairseq_rope_data.errors import UserError
 from tests.support.checkpoint_files import fairseq_checkpoint, save
 
-LAST = "checkpoint_last.pt"
+BEST, LAST = "checkpoint_best.pt", "checkpoint_last.pt"
 
 
-def put(path: Path, updates: int, *, old_format: bool = False) -> Path:
+def put(path: Path, updates: int, *, best: float | None = None, old_format: bool = False) -> Path:
     state = fairseq_checkpoint({"w": torch.full((30_000,), float(updates))}, updates=updates)
+    state["extra_state"] |= {} if best is None else {"best": best}  # its own validation loss is 3.25
     torch.save(state, path, _use_new_zipfile_serialization=not old_format)
     return path
 
@@ -42,7 +43,7 @@ def names(folder: Path) -> list[str]:
 
 def put_earlier(path: Path, updates: int) -> None:
     """As fairseq leaves it when it is killed before its copy: all others are of a later date."""
-    put(path, updates)
+    put(path, updates, best=3.5)
     touch_later(path.parent, but=path)
 
 
@@ -158,6 +159,43 @@ def test_a_last_checkpoint_that_fairseq_had_not_yet_renewed_gives_way_to_the_new
     ]
     assert before < digests(tmp_path) and examine(tmp_path / LAST).updates == 40
     assert list(repair(tmp_path)) == []
+
+
+def killed_before_best(folder: Path, best: float) -> None:
+    """As fairseq leaves it when it is killed after its first file of a validation."""
+    put_earlier(folder / BEST, 20)
+    put_earlier(folder / LAST, 20)
+    put(folder / "checkpoint_1_40.pt", 40, best=best)
+
+
+def test_the_best_checkpoint_that_fairseq_had_not_yet_renewed_gives_way_to_the_newest(tmp_path: Path):
+    killed_before_best(tmp_path, best=3.25)
+    before = digests(tmp_path)
+    assert list(repair(tmp_path)) == [
+        f"renamed {tmp_path / BEST} to {BEST}.older, which was at 20 updates",
+        f"made {tmp_path / BEST} from checkpoint_1_40.pt at 40 updates",
+        f"renamed {tmp_path / LAST} to {LAST}.older, which was at 20 updates",
+        f"made {tmp_path / LAST} from checkpoint_1_40.pt at 40 updates",
+    ]
+    assert before < digests(tmp_path) and digest(tmp_path / BEST) == digest(tmp_path / "checkpoint_1_40.pt")
+    assert list(repair(tmp_path)) == []
+
+
+def test_a_best_checkpoint_that_is_missing_or_broken_is_made_of_a_newest_that_is_the_best(tmp_path: Path):
+    killed_before_best(tmp_path, best=3.25)
+    (tmp_path / BEST).unlink()
+    assert next(iter(repair(tmp_path))) == f"made {tmp_path / BEST} from checkpoint_1_40.pt at 40 updates"
+    cut(tmp_path / BEST)
+    put_earlier(tmp_path / LAST, 20)
+    list(repair(tmp_path))
+    assert examine(tmp_path / BEST).updates == 40 and (tmp_path / f"{BEST}.broken").exists()
+
+
+@pytest.mark.parametrize("best", [3.0, None], ids=["not as good", "not known"])
+def test_the_best_checkpoint_stays_where_the_newest_is_not_better(best: float | None, tmp_path: Path):
+    killed_before_best(tmp_path, best=best)
+    list(repair(tmp_path))
+    assert examine(tmp_path / BEST).updates == 20 and examine(tmp_path / LAST).updates == 40
 
 
 @pytest.mark.parametrize("copy", [shutil.copyfile, shutil.copy2, os.link, os.rename])
@@ -286,7 +324,7 @@ def test_a_kill_at_any_line_loses_nothing_and_the_next_repair_makes_it_good(last
     put(origin / "checkpoint1.pt", 20)
     zero_the_middle(put(origin / "checkpoint_best.pt", 40))
     cut(put(origin / "checkpoint2.pt", 60))
-    put(origin / "checkpoint_3_60.pt", 60)
+    put(origin / "checkpoint_3_60.pt", 60, best=3.25)
     last(origin)
     before, killed = digests(origin), 0
     while True:
@@ -299,6 +337,7 @@ def test_a_kill_at_any_line_loses_nothing_and_the_next_repair_makes_it_good(last
         assert not half_written(folder, before), f"after line {killed}"
         list(repair(folder))
         assert before <= digests(folder) and examine(folder / LAST).updates == 60, f"after line {killed}"
+        assert examine(folder / BEST).updates == 60, f"after line {killed}"
         assert not list(folder.glob("*.part-*"))
         if alive:
             break

@@ -83,13 +83,18 @@ def first_difference(one: Any, other: Any) -> str:
 
 
 def to_set_aside(folder: Path) -> set[str]:
-    """The names under which checkpoints may be set aside: broken ones, and a last one that is not the newest."""
+    """The names under which checkpoints may be set aside: broken ones, and a best or last one that is not the newest."""
     paths = [path for path in folder.rglob("checkpoint*") if path.suffix in (".pt", ".tmp")]
     names = {path: "broken" for path in paths if not is_whole(path)}
-    for last in folder.rglob("checkpoint_last.pt"):
-        if last not in names and updates_of(last) < newest(folder):
-            names[last] = "older"
+    for copy in (*folder.rglob("checkpoint_best.pt"), *folder.rglob("checkpoint_last.pt")):
+        if copy not in names and updates_of(copy) < newest(folder):
+            names[copy] = "older"
     return {f"{path.relative_to(folder)}.{why}" for path, why in names.items()}
+
+
+def of_updates(folder: Path) -> set[str]:
+    """The names of the checkpoints of single updates, of which fairseq keeps the newest at the end of a save."""
+    return {str(path.relative_to(folder)) for path in folder.rglob("checkpoint_*_*.pt")}
 
 
 def newest(folder: Path) -> int:
