@@ -13,8 +13,9 @@ models              NAME -> a model, in the order of the table:
     curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
                     of the same length; seconds are those of training up to then, earlier processes included
 seed_differences    the noise of training, by differences paired by seed: [{statistic, baseline, model, kind, seeds,
-                    values, mean, low, high}]: model less baseline, or their ratio, by seed, and the ends of the 95% t
-                    interval of the mean
+                    values, independent, mean, low, high}]: model less baseline, or their ratio, by seed; how many of
+                    them are independent, for fine-tunings of one pre-trained model are one; mean and the ends of its
+                    95% t interval, of these
 bootstraps          the noise of the test set, by paired bootstraps: [{test_set, baseline, model, seeds, metric,
                     signature, decimals, mean, low, high, p_value, by_seed}]: model less baseline over seeds, the ends
                     of its 95% interval over resampled test sets, the same for all, and p; by_seed: SEED -> for each of

@@ -1,6 +1,7 @@
 """How models differ over seeds: means and t intervals of differences that are paired by seed.
 
 The interval holds the noise of training and not that of the test set, which a bootstrap measures (`bootstraps`).
+Fine-tunings of one pre-trained model are no independent runs: the mean of their differences is one value.
 """
 
 import math
@@ -8,9 +9,10 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from fairseq_rope.experiments.pairs import shared_seeds
 from fairseq_rope.experiments.statistic import Compared, Statistic
 from fairseq_rope.experiments.student_t import central_quantile
-from fairseq_rope.experiments.work_folder import Model, model_rows, run_statistics
+from fairseq_rope.experiments.work_folder import Model, model_rows, pretraining, run_statistics
 
 CONFIDENCE = 0.95
 
@@ -26,7 +28,8 @@ class SeedDifference:
         kind: `difference`, model less baseline; or `ratio`, model by baseline, with the geometric mean.
         seeds: those that both have.
         values: the difference or the ratio of each seed.
-        mean: over the seeds.
+        independent: as many of them are; fewer than seeds where several were fine-tuned from one pre-trained model.
+        mean: over these.
         low: the lower end of the 95% t interval of the mean.
         high: its upper end.
     """
@@ -37,6 +40,7 @@ class SeedDifference:
     kind: Compared
     seeds: list[int]
     values: dict[int, float]
+    independent: int
     mean: float
     low: float
     high: float
@@ -49,8 +53,12 @@ def seed_differences(models: Sequence[Model]) -> list[SeedDifference]:
     found = []
     for model in models[1:]:
         own = model_rows(model, run_statistics)
+        begun = {
+            seed: tuple(pretraining(each.runs[seed]) for each in (baseline, model))
+            for seed in shared_seeds(model, baseline)
+        }
         for name in [name for name in rows if name in own]:
-            if difference := _difference(own[name], rows[name]):
+            if difference := _difference(own[name], rows[name], begun):
                 found.append(SeedDifference(name, baseline.name, model.name, *difference))
     return found
 
@@ -66,7 +74,8 @@ def differences_title(models: Sequence[Model]) -> str:
 def difference_columns(models: Sequence[Model]) -> dict[str, dict[str, str]]:
     """Return the differences as text, a column for each model but the first one; only of models that have any.
 
-    A cell is mean [low, high]; where it is of fewer seeds than the models share it says so.
+    A cell is mean [low, high]; it says so where it is of fewer seeds than the models share, or where these are of fewer
+    pre-trainings.
     """
     specs = {name: next(iter(row.values())).specs[0] for name, row in model_rows(models[0], run_statistics).items()}
     shared = {model.name: len(model.runs.keys() & models[0].runs.keys()) for model in models}
@@ -86,9 +95,12 @@ def t_interval(values: Sequence[float]) -> tuple[float, float, float]:
 
 
 def _difference(
-    model: Mapping[int, Statistic], baseline: Mapping[int, Statistic]
-) -> tuple[Compared, list[int], dict[int, float], float, float, float] | None:
-    """Return the last six fields of a `SeedDifference`; None where nothing is compared or seeds are fewer than two."""
+    model: Mapping[int, Statistic], baseline: Mapping[int, Statistic], begun: Mapping[int, tuple[str, ...]]
+) -> tuple[Compared, list[int], dict[int, float], int, float, float, float] | None:
+    """Return the last seven fields of a `SeedDifference`; None where nothing is compared.
+
+    It takes two independent values; `begun` is what both models began with, by seed.
+    """
     kind = next(iter(baseline.values())).compared
     pairs = {seed: (model[seed].values[0], baseline[seed].values[0]) for seed in sorted(model.keys() & baseline.keys())}
     if kind == "ratio":
@@ -97,13 +109,16 @@ def _difference(
         values = {seed: own - other for seed, (own, other) in pairs.items()}
     # a training that failed has a loss that is no number
     values = {seed: value for seed, value in values.items() if math.isfinite(value)}
-    if kind == "not" or len(values) < 2:
+    groups: dict[tuple[str, ...], list[float]] = {}
+    for seed, value in values.items():
+        groups.setdefault(begun[seed], []).append(value)
+    if kind == "not" or len(groups) < 2:
         return None
-    mean, low, high = t_interval([*values.values()])
+    mean, low, high = t_interval([statistics.fmean(group) for group in groups.values()])
     if kind == "ratio":
         values = {seed: math.exp(value) for seed, value in values.items()}
         mean, low, high = math.exp(mean), math.exp(low), math.exp(high)
-    return kind, [*values], values, mean, low, high
+    return kind, [*values], values, len(groups), mean, low, high
 
 
 def _cell(difference: SeedDifference, spec: str, *, seeds: int) -> str:
@@ -111,4 +126,6 @@ def _cell(difference: SeedDifference, spec: str, *, seeds: int) -> str:
     numbers = (difference.mean, difference.low, difference.high)
     mean, low, high = (format(number, ".2f" if is_ratio else f"+{spec}") for number in numbers)
     text = f"{'× ' if is_ratio else ''}{mean} [{low}, {high}]"
+    if difference.independent < len(difference.seeds):
+        text += f", {difference.independent} pre-trainings"
     return text if len(difference.seeds) == seeds else f"{text} ({len(difference.seeds)} of {seeds})"

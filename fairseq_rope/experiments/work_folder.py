@@ -3,6 +3,7 @@
 WORK/rope, WORK/sinusoidal       runs: folders with a train.log; the seed is 1
 WORK/rope-seed2                  the same model with another seed
 WORK/NAME/baseline.txt           in the place of train.log: nothing was trained, and this says in a line what it is
+WORK/NAME/pretrained             of a fine-tuned model, which pre-trained one it began with
 WORK/NAME/score-SET.json         the report of tools.score or tools.classify --json on a test set, or of tools.masked
                                  --json on blocks
 WORK/NAME/predictions-SET.tsv    what tools.classify --output wrote
@@ -24,7 +25,7 @@ from fairseq_rope_data.errors import UserError
 
 StatisticsOf = Callable[[Path], dict[str, Statistic]]
 
-TRAINED, UNTRAINED = "train.log", "baseline.txt"
+TRAINED, UNTRAINED, PRETRAINED = "train.log", "baseline.txt", "pretrained"
 _NAME = re.compile(r"(?s:(.+?))(?:-seed([0-9]+))?")
 
 
@@ -46,12 +47,13 @@ class Model:
         return self.name if len(self.runs) == 1 else f"{self.name} ({len(self.runs)} seeds)"
 
 
-def find_models(work: Path | Sequence[Path], names: Sequence[str] = ()) -> list[Model]:
+def find_models(work: Path | Sequence[Path], names: Sequence[str] = (), *, so_far: bool = False) -> list[Model]:
     """Return an experiment's models.
 
     Args:
         work: a recipe's work folder, or several whose runs are compared.
         names: the models wanted, in this order; all of them, in the order of their names, where none is given.
+        so_far: leave out those of `names` that have not begun.
 
     Raises:
         UserError: there is none, or none of a name; a name is given twice; two folders are the same model and seed.
@@ -68,11 +70,11 @@ def find_models(work: Path | Sequence[Path], names: Sequence[str] = ()) -> list[
     if not models:
         raise UserError(f"{named} holds no model: a model is a folder with a {TRAINED}")
     for name in names:
-        if name not in models:
+        if name not in models and not so_far:
             raise UserError(f"--models {name}: {named} holds no such model, only {', '.join(models)}")
         if names.count(name) > 1:
             raise UserError(f"--models has {name} twice")
-    return [Model(name, models[name]) for name in names or models]
+    return [Model(name, models[name]) for name in names or models if name in models]
 
 
 def validated_models(models: Sequence[Model]) -> tuple[list[Model], list[str]]:
@@ -100,6 +102,14 @@ def validated_models(models: Sequence[Model]) -> tuple[list[Model], list[str]]:
 def is_trained(folder: Path) -> bool:
     """Return whether a run was trained; one that was not has scores alone."""
     return (folder / TRAINED).is_file()
+
+
+def pretraining(folder: Path) -> str:
+    """Return what a run began with, the same text for runs with the same pre-trained model; empty where untrained."""
+    if not is_trained(folder):
+        return ""
+    file = folder / PRETRAINED
+    return file.read_text(encoding="utf-8") if file.is_file() else str(name_and_seed(folder)[1])
 
 
 def name_and_seed(folder: Path) -> tuple[str, int]:

@@ -21,17 +21,18 @@ from fairseq_rope_data.manifest import Facts
 LengthCurves = Mapping[str, Sequence[Point]]
 
 
-def page_contents(works: Sequence[Path], names: Sequence[str] = ()) -> dict[str, Any]:
+def page_contents(works: Sequence[Path], names: Sequence[str] = (), *, so_far: bool = False) -> dict[str, Any]:
     """Return the variables of page.html.j2.
 
     Args:
         works: work folders of recipes, of one experiment: with the same data, no model and seed twice.
         names: see `find_models`.
+        so_far: likewise.
 
     Raises:
         UserError: the folders differ in their data; and see `find_models` and what reads logs and reports.
     """
-    found = find_models(works, names)
+    found = find_models(works, names, so_far=so_far)
     check_same_data(works)
     data = data_files(works[0])
     models, _ = validated_models(found)

@@ -67,7 +67,9 @@ def _sentence(difference: Mapping[str, Any], what: str, other: str, baseline: st
     """Return what a difference shows; where lower is better it says which model that is."""
     spec = f".{_decimals(of)}f"
     mean, low, high = (difference[name] for name in ("mean", "low", "high"))
-    interval = f"95% t interval {low:+{spec}} to {high:+{spec}} over {len(difference['seeds'])} seeds, paired"
+    seeds, independent = len(difference["seeds"]), difference["independent"]
+    over = f"{seeds} seeds" if seeds == independent else f"{seeds} seeds of {independent} pre-trainings"
+    interval = f"95% t interval {low:+{spec}} to {high:+{spec}} over {over}, paired"
     if low <= 0 <= high:
         return f"No difference between {other} and {baseline} is shown in {what}: {mean:+{spec}} ({interval})."
     better = f": {baseline if mean > 0 else other} is better" if of.get("lower_is_better") else ""

@@ -3,10 +3,10 @@
     python -m fairseq_rope.tools.repair checkpoints
 
 fairseq writes a checkpoint under another name and renames it, then copies it over checkpoint_best.pt and
-checkpoint_last.pt in place. A kill leaves a broken copy, or a checkpoint_last.pt that is older than the newest. The
-newest is the one with the most updates among fairseq's own names that has its optimizer's state; it becomes
-checkpoint_last.pt, and checkpoint_best.pt too if its validation was the best so far. Nothing is deleted: what was there is renamed to NAME.broken or NAME.older. Names with a
---checkpoint-suffix are left alone, because the shards of a model belong together.
+checkpoint_last.pt in place. A kill leaves a broken copy, or copies that are older than the newest. The newest is the
+one with the most updates among fairseq's own names that has its optimizer's state; it becomes checkpoint_last.pt, and
+checkpoint_best.pt too if no validation before was better. Nothing is deleted: what was there is renamed to NAME.broken
+or NAME.older. Names with a --checkpoint-suffix are left alone, because the shards of a model belong together.
 """
 
 from pathlib import Path

@@ -26,9 +26,10 @@ def main() -> None:
     parser.add_argument("work", nargs="+", type=Path, metavar="WORK", help="work folders of recipes")
     parser.add_argument("--output", type=Path, required=True, metavar="HTML", help="the page to write")
     parser.add_argument("--models", nargs="+", default=(), metavar="NAME", help="as in results")
+    parser.add_argument("--so-far", action="store_true", help="leave out those of --models that have not begun")
     args = parser.parse_args()
     with complete_file(args.output) as part:
-        part.write_text(render(page_contents(args.work, args.models)), encoding="utf-8")
+        part.write_text(render(page_contents(args.work, args.models, so_far=args.so_far)), encoding="utf-8")
     print(f"wrote {args.output}")
 
 

@@ -42,10 +42,12 @@ run_fine_tuning() {
   export WORK
   ! has_stage prepare || RECIPE_PROCESS=$$ bash "$ROOT/data-prep/$1.sh" "${PREPARE[@]}" prepare
   share_work
+  # shellcheck disable=SC2086  # names without spaces
+  ! has_stage train evaluate || follow_page $MODELS "${BASELINES[@]}"
+  ! has_stage evaluate || write_baselines
   ! has_stage train || each_model_runs train_model
   has_stage evaluate || return 0
-  each_model_runs evaluate_model
-  write_baselines
+  has_stage train || each_model_runs evaluate_model
   # shellcheck disable=SC2086  # names without spaces
   python -m fairseq_rope.tools.results "$WORK" --models $MODELS "${BASELINES[@]}"
   # shellcheck disable=SC2086
@@ -159,9 +161,11 @@ example_batches() {
   ((workers == 1)) || batches_+=(--find-unused-parameters) # the head of the pre-training
 }
 
-train_model() { # MODEL SEED DIR
+# train_model MODEL SEED DIR: with all rates, and its scores at once, which the page has while others are trained.
+train_model() {
   local rate
   for rate in "${RATES[@]}"; do fine_tune "$1" "$2" "$3/lr-$rate" "$rate"; done
+  ! has_stage evaluate || evaluate_model "$@"
 }
 
 # fine_tune MODEL SEED DIR RATE: train, or go on after the last checkpoint that is whole.
@@ -196,6 +200,7 @@ evaluate_model() {
   log "the best rate of $3 is $best"
   for name in train.log provenance.jsonl settings; do ln -sfn -- "lr-$best/$name" "$3/$name"; done
   printf '%s\n' "$best" >"$3/rate"
+  printf '%s\n' "${FACTS[$(pretrained_checkpoint "$1" "$2")]}" >"$3/pretrained"
   for set in "${SETS[@]}"; do
     keep_record "$3/score-$set.json.settings" "$(score_record "$1" "$2")"
     step "$3/score-$set.json" score_set "$3/lr-$best" "$set" "$3"

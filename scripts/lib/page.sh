@@ -5,8 +5,9 @@
 
 FOLLOWER="" # the process group that writes it meanwhile
 
-# follow_page: begin to write it.
+# follow_page MODEL...: begin to write it, the first model is the baseline; one alone stands beside what else there is.
 follow_page() {
+  (($# > 1)) || set --
   ((${NODE_RANK:-0} == 0)) || return 0
   set -m # a group of its own
   (
@@ -17,7 +18,7 @@ follow_page() {
       ((fd <= 2)) || exec {fd}>&-
     done
     exec nice -n 19 python -m fairseq_rope_data.follow $$ "$WORK" \
-      python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html"
+      python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html" ${1:+--so-far --models "$@"}
   ) </dev/null &>/dev/null & # who waits for the end of the recipe's output does not wait for it
   set +m
   FOLLOWER=$!

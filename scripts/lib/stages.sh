@@ -53,7 +53,8 @@ run_recipe() {
     RECIPE_PROCESS=$$ "${prepare[@]}" || exit
     ! has_stage train average evaluate || read_given
   fi
-  ! has_stage train evaluate || follow_page
+  # shellcheck disable=SC2086  # names without spaces
+  ! has_stage train evaluate || follow_page $MODELS
   for stage in train average evaluate; do
     has_stage "$stage" || continue
     share_work

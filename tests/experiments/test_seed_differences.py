@@ -112,6 +112,19 @@ def test_a_training_whose_loss_is_no_number_is_no_pair(tmp_path: Path):
     assert loss.seeds == [1, 2] and math.isfinite(loss.mean)
 
 
+def test_fine_tunings_of_one_pretrained_model_are_one_value_of_the_interval(tmp_path: Path):
+    for seed, (rope, alibi) in enumerate(((40.0, 41.0), (41.0, 40.5), (45.0, 44.0), (40.0, 44.0)), 1):
+        for name, bleu4 in (("rope", rope), ("alibi", alibi)):
+            folder = add_run(tmp_path, f"{name}-seed{seed}", bleu4=bleu4)
+            (folder / "pretrained").write_text(f"{name} {1 + (seed - 1) % 3}\n")  # the fourth begins as the first does
+    models = find_models(tmp_path, ["rope", "alibi"])
+    bleu = {each.statistic: each for each in seed_differences(models)}["test: BLEU4"]
+    assert (bleu.seeds, bleu.independent) == ([1, 2, 3, 4], 3)
+    # (+1 and +4), -0.5 and -1
+    assert (bleu.mean, bleu.low, bleu.high) == pytest.approx(t_interval([2.5, -0.5, -1.0]))
+    assert results_text(tmp_path, ["rope", "alibi"]).count(", 3 pre-trainings ") == 2
+
+
 def test_machines_get_the_differences_too(work: Path):
     report = json.loads(results_json(work, ["rope", "alibi"]))
     (bleu,) = [each for each in report["seed_differences"] if each["statistic"] == "test: BLEU4"]

@@ -83,7 +83,7 @@ def first_difference(one: Any, other: Any) -> str:
 
 
 def to_set_aside(folder: Path) -> set[str]:
-    """The names under which checkpoints may be set aside: broken ones, and a best or last one that is not the newest."""
+    """The names under which checkpoints may be set aside: broken ones, and a best or last one that is older."""
     paths = [path for path in folder.rglob("checkpoint*") if path.suffix in (".pt", ".tmp")]
     names = {path: "broken" for path in paths if not is_whole(path)}
     for copy in (*folder.rglob("checkpoint_best.pt"), *folder.rglob("checkpoint_last.pt")):

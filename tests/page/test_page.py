@@ -82,6 +82,15 @@ def test_links_lead_to_what_is_there_when_little_is(tmp_path: Path):
     assert links <= ids and not {"test-noise", "samples"} & ids and {"scores", "origin"} <= links
 
 
+def test_models_that_have_not_begun_are_left_out_of_what_there_is_so_far(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"a_later_name": 0.2, "rope": 0.2}, seeds=1)
+    names = ["rope", "sinusoidal", "a_later_name"]
+    found = page_contents([work], names, so_far=True)
+    assert found["baseline"] == "rope" and [*found["numbers"]["results"]["models"]] == ["rope", "a_later_name"]
+    with pytest.raises(UserError, match=r"--models sinusoidal: .* holds no such model"):
+        page_contents([work], names)
+
+
 def test_it_is_one_file_that_fetches_nothing_and_runs_nothing(page: str):
     assert len(page.encode()) < 1_000_000
     for tag, attrs in Reader(page).elements:

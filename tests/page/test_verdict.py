@@ -19,7 +19,15 @@ def results(values: dict[str, list[float]], *differences: tuple[str, float, floa
         if not scores:
             models[name] = {"statistics": {"epochs, updates": {}}}
     found = [
-        {"statistic": "test: BLEU", "model": model, "mean": mean, "low": low, "high": high, "seeds": [1, 2]}
+        {
+            "statistic": "test: BLEU",
+            "model": model,
+            "mean": mean,
+            "low": low,
+            "high": high,
+            "seeds": [1, 2],
+            "independent": 2,
+        }
         for model, mean, low, high in differences
     ]
     return {"baseline": next(iter(values)), "models": models, "seed_differences": found, "bootstraps": []}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
-from tests.support.cases import cases
+from tests.support.cases import cases, write_cases
 from tests.support.environment import environment
 from tests.support.stubs import Stubs
 
@@ -21,6 +21,12 @@ SMALL=(--encoder-layers 1 --encoder-embed-dim 16 --encoder-ffn-embed-dim 16 --en
 MODEL_ROFORMER+=("${SMALL[@]}" --tokens-per-sample 16) MODEL_LEARNED+=("${SMALL[@]}" --tokens-per-sample 16)
 MODEL_ROFORMER_512+=("${SMALL[@]}" --tokens-per-sample 32) MODEL_ROFORMER_1536+=("${SMALL[@]}" --tokens-per-sample 64)
 SAVE=(--save-interval-updates 2 --validate-interval-updates 2 --keep-interval-updates 1 --no-epoch-checkpoints)
+"""
+SCM_CONF = """# a training in no time
+# shellcheck shell=bash disable=SC2034
+LENGTHS=16 MAX_EPOCH=1
+source "$ROOT/scripts/conf/scm.env"
+RATES=(1e-3) BATCH=8 MAX_BATCH=8
 """
 
 
@@ -106,20 +112,18 @@ def test_the_conf_is_taken(stubs: Stubs, text: Path, tmp_path: Path, bpe: str):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_text_becomes_stages_and_their_table(text: Path, tmp_path: Path):
-    work = tmp_path / "work"
-    words = command(text, "--models", "roformer roformer_512")
+def finished(work: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a recipe to its end."""
     env = environment(work, JOBS="1", GPUS="0", PRECISION="fp32")
-    done = subprocess.run(
-        words,
-        cwd=ROOT,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "check": False}
+    done = subprocess.run(words, cwd=ROOT, env=env, **options)
     assert done.returncode == 0, done.stderr[-4000:]
+    return done
+
+
+def test_text_becomes_stages_their_table_and_matched_cases(text: Path, tmp_path: Path):
+    work = tmp_path / "work"
+    done = finished(work, *command(text, "--models", "roformer roformer_512"))
     lines = [line for line in done.stdout.splitlines() if line.startswith("| ")]
     assert re.fullmatch(r"\| +\| length \| batch \| steps \| loss +\| accuracy \|", lines[0]), done.stdout
     assert re.match(r"\| roformer +\| 16 +\| 16 +\| 6 +\| \d\.\d\d \| \d+\.\d\d +\|", lines[2]), done.stdout
@@ -128,3 +132,18 @@ def test_text_becomes_stages_and_their_table(text: Path, tmp_path: Path):
     # the second stage goes on from the first one: an untrained model would be at the loss of guessing
     log = (work / "roformer_512" / "train.log").read_text()
     assert f"'finetune_from_model': '{work}/roformer/checkpoint_last.pt'" in log
+
+    (tmp_path / "conf.env").write_text(SCM_CONF)
+    given = ["--conf", str(tmp_path / "conf.env"), "--from", str(work)]
+    for name, count in (("train", 24), ("valid", 8)):
+        given += [f"--{name}", str(write_cases(tmp_path / f"{name}.json", cases(count, seed=count)))]
+    done = finished(tmp_path / "scm", "bash", str(ROOT / "scripts" / "run_scm.sh"), *given)
+    header = next(line for line in done.stdout.splitlines() if "majority" in line)
+    names = ["roformer_at_16", "roformer_512_at_16", "majority", "tf_idf"]
+    assert [cell.strip() for cell in header.split("|")[2:-1]] == names
+    # characters of the pre-training, and each model begins with its own stage
+    assert (tmp_path / "scm" / "data-bin" / "input0" / "dict.txt").read_text() == (
+        work / "data-bin" / "dict.txt"
+    ).read_text()
+    starts = [(tmp_path / "scm" / name / "pretrained").read_text() for name in names[:2]]
+    assert len({*starts}) == 2

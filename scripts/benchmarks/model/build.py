@@ -1,6 +1,7 @@
 """Models that are compared, a rotary one and fairseq's `transformer` of the same sizes, as fairseq builds them."""
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ SIZES = {  # layers, model, feed-forward, heads
 }
 # vocabularies of synthetic data: multiples of 8, as --padding-factor makes them; 37k is that of the Transformer's paper
 VOCABULARIES = {"tiny": 10_000, "iwslt": 10_000, "base": 37_000}
+ENCODERS = {"stock": ["--arch", "roberta"], "rope": ["--user-dir", str(USER_DIR), "--arch", "roformer"]}
+BLOCK = 128  # tokens of a block of running text
 ARCHS = {"stock": ["--arch", "transformer"], "rope": ["--user-dir", str(USER_DIR), "--arch", "transformer_rope"]}
 TRAIN = [
     *("--label-smoothing", "0.1", "--dropout", "0.1", "--optimizer", "adam", "--adam-betas", "(0.9, 0.98)"),
@@ -26,11 +29,11 @@ TRAIN = [
 ]
 
 
-def size_options(size: str) -> list[str]:
-    """Return the options of fairseq-train for one of SIZES."""
+def size_options(size: str, sides: Sequence[str] = ("encoder", "decoder")) -> list[str]:
+    """Return the options of fairseq-train for one of SIZES, of the stacks `sides`."""
     layers, model, feed_forward, heads = SIZES[size]
     options = []
-    for side in ("encoder", "decoder"):
+    for side in sides:
         options += [f"--{side}-layers", str(layers), f"--{side}-embed-dim", str(model)]
         options += [f"--{side}-ffn-embed-dim", str(feed_forward), f"--{side}-attention-heads", str(heads)]
     return options
@@ -49,8 +52,20 @@ def training_options(spec: Spec, *, max_tokens: int) -> list[str]:
     shared = "--share-all-embeddings" if joined else "--share-decoder-input-output-embed"
     criterion = FUSED if spec.model == "rope" else "label_smoothed_cross_entropy"
     options = [spec.data, *ARCHS[spec.model], *size_options(spec.size), shared, "--criterion", criterion, *TRAIN]
+    return options + _place_options(spec, max_tokens)
+
+
+def masked_options(spec: Spec) -> list[str]:
+    """Return the command line of fairseq-train by which a masked language model is trained."""
+    options = [spec.data, "--task", "masked_lm", "--criterion", "masked_lm", *ENCODERS[spec.model]]
+    options += [*size_options(spec.size, ["encoder"]), "--tokens-per-sample", str(BLOCK), "--sample-break-mode", "none"]
+    return options + TRAIN[2:] + _place_options(spec, spec.max_tokens)
+
+
+def _place_options(spec: Spec, max_tokens: int) -> list[str]:
+    """Return where a training writes and runs, its batch, and what else was asked for."""
     # a crash leaves its crash.pt there
-    options += ["--save-dir", spec.work, "--max-tokens", str(max_tokens)]
+    options = ["--save-dir", spec.work, "--max-tokens", str(max_tokens)]
     if spec.device == "cpu" and spec.dtype == "fp16":
         # gradients in one piece are made on a GPU only
         options += ["--fp16-no-flatten-grads"]

@@ -10,6 +10,7 @@ import numpy as np
 from fairseq_rope_data.files import complete_folder
 
 SOURCE, TARGET = "en", "de"
+BLOCKS = 4096  # of synthetic running text
 
 
 def synthetic_corpus(folder: Path, vocabulary: int, *, pairs: int, test_pairs: int) -> Path:
@@ -26,29 +27,53 @@ def synthetic_corpus(folder: Path, vocabulary: int, *, pairs: int, test_pairs: i
 
     Returns: the folder of the corpus.
     """
-    from fairseq.data import Dictionary
-
     data = folder / f"data-{vocabulary}-{pairs}-{test_pairs}"
     if data.is_dir():
         return data
     with complete_folder(data) as part:
-        dictionary = Dictionary()
-        words = vocabulary - dictionary.nspecial
-        for i in range(words):
-            dictionary.add_symbol(f"w{i}", n=words - i)
+        dictionary, frequencies = _words(vocabulary)
+        words = len(frequencies)
         for lang in (SOURCE, TARGET):
             dictionary.save(str(part / f"dict.{lang}.txt"))
         rng = np.random.default_rng(1)
-        frequencies = 1 / (np.arange(words) + 3)
         for split, size in (("train", pairs), ("test", test_pairs)):
             source = np.clip(rng.lognormal(3.18, 0.55, size).round(), 2, 200)
             lengths = {SOURCE: source, TARGET: np.maximum(2, (source * rng.uniform(0.8, 1.25, size)).round())}
             for lang, counts in lengths.items():
                 ends = counts.astype(int).cumsum()
-                tokens = dictionary.nspecial + rng.choice(words, ends[-1], p=frequencies / frequencies.sum())
+                tokens = dictionary.nspecial + rng.choice(words, ends[-1], p=frequencies)
                 sentences = (np.append(line, dictionary.eos()) for line in np.split(tokens, ends[:-1]))
                 _write(part / f"{split}.{SOURCE}-{TARGET}.{lang}", sentences, vocabulary)
     return data
+
+
+def synthetic_text(folder: Path, vocabulary: int, *, block: int) -> Path:
+    """Write running text of random words, once: lines of `block` tokens with their end, words after Zipf's law.
+
+    Returns: its folder, for fairseq's masked_lm.
+    """
+    data = folder / f"text-{vocabulary}-{block}"
+    if data.is_dir():
+        return data
+    with complete_folder(data) as part:
+        dictionary, frequencies = _words(vocabulary)
+        dictionary.save(str(part / "dict.txt"))
+        tokens = np.random.default_rng(1).choice(len(frequencies), (BLOCKS, block), p=frequencies) + dictionary.nspecial
+        tokens[:, -1] = dictionary.eos()
+        _write(part / "train", tokens, vocabulary)
+    return data
+
+
+def _words(vocabulary: int) -> tuple[Any, Any]:
+    """Return a dictionary of so many symbols, and how frequent its words are."""
+    from fairseq.data import Dictionary
+
+    dictionary = Dictionary()
+    words = vocabulary - dictionary.nspecial
+    for i in range(words):
+        dictionary.add_symbol(f"w{i}", n=words - i)
+    frequencies = 1 / (np.arange(words) + 3)
+    return dictionary, frequencies / frequencies.sum()
 
 
 def test_part(data: Path, folder: Path, sentences: int) -> Path:

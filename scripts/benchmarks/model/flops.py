@@ -60,3 +60,26 @@ def of_training(model: Any, sample: dict[str, Any]) -> float:
     width, layers = model.encoder.layers[0].embed_dim, (len(model.encoder.layers), len(model.decoder.layers))
     pairs = layers[0] * source**2 + layers[1] * (target * (target + 1) / 2 + source * target)
     return float((6 * (met_by_source * source + met_by_target * target) + 12 * width * pairs).sum())
+
+
+def of_masked_training(model: Any, sample: dict[str, Any]) -> float:
+    """Return the operations of one training step on `sample`, a batch of fairseq's masked_lm without padding.
+
+    Args:
+        model: with the parameter names of fairseq's `roberta`; its head is for masked tokens alone.
+        sample: its `src_tokens` (B, T) and `target`, which is padding but for masked tokens.
+    """
+    tokens = sample["net_input"]["src_tokens"]
+    masked = int(sample["target"].ne(model.encoder.dictionary.pad()).sum())
+    layers = model.encoder.sentence_encoder.layers
+    of_layers = sum(
+        parameter.numel()
+        for name, parameter in layers.named_parameters()
+        # fairseq 0.12.2 keeps copies such as fc1_weight
+        if parameter.dim() == 2 and name.endswith(".weight")
+    )
+    head = model.encoder.lm_head
+    pairs = 12 * layers[0].embed_dim * len(layers) * tokens.size(1)
+    return float(
+        tokens.numel() * (6 * of_layers + pairs) + 6 * masked * (head.dense.weight.numel() + head.weight.numel())
+    )

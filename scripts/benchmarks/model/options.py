@@ -4,7 +4,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from benchmarks.model import build
+from benchmarks.model import build, masked
 from benchmarks.model.generate import BATCHES
 from benchmarks.model.tricks import KIND, TRICKS
 from benchmarks.options import count
@@ -12,6 +12,7 @@ from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError
 
 KINDS = ("train", "generate", "length", "rotation")  # measured where none is named
+ALL = (*KINDS, masked.KIND, KIND)
 DTYPES = ("fp32", "bf16", "fp16")
 
 
@@ -33,7 +34,7 @@ def read(description: str | None) -> argparse.Namespace:
 def _parser(description: str | None) -> argparse.ArgumentParser:
     options = cli.parser(description, "benchmark.py")
     add = options.add_argument
-    add("kinds", nargs="*", metavar="KIND", help=f"what to measure: {', '.join([*KINDS, KIND])} (all but {KIND})")
+    add("kinds", nargs="*", metavar="KIND", help=f"what to measure: {', '.join(ALL)} (the first four)")
     add("--sizes", nargs="+", choices=build.SIZES, default=list(build.SIZES), help="sizes of the models (all)")
     add("--max-tokens", nargs="+", type=count, metavar="N", help="tokens in a batch (1024 4096; on a GPU 25000 too)")
     lengths = [64, 256, 1024, 4096, 8192]
@@ -82,10 +83,12 @@ def _complete(args: argparse.Namespace) -> None:
 
 
 def _check(args: argparse.Namespace) -> None:
-    if unknown := set(args.kinds) - {*KINDS, KIND}:
-        raise UserError(f"KIND must be one of {', '.join([*KINDS, KIND])}, but is {', '.join(sorted(unknown))}")
+    if unknown := set(args.kinds) - {*ALL}:
+        raise UserError(f"KIND must be one of {', '.join(ALL)}, but is {', '.join(sorted(unknown))}")
     if KIND in args.kinds and args.device == "cuda":
         raise UserError(f"{KIND} are of the CPU: they need --device cpu, but it is cuda")
+    if masked.KIND in args.kinds and (args.data or args.criterion):
+        raise UserError(f"{masked.KIND} has a text and a criterion of its own: leave --data and --criterion out")
     if args.warm_up < 0:
         raise UserError(f"--warm-up must be 0 or more, but is {args.warm_up}")
     if args.steps == 1:

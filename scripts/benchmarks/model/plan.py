@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.environment import available_memory
-from benchmarks.model import build, data, tricks
+from benchmarks.model import build, data, masked, tricks
 from benchmarks.model.spec import MODELS, TRAINED, Spec
 
 UNSUPPORTED = ("generate", "bf16")  # fairseq-generate ignores --bf16
@@ -37,9 +37,10 @@ def settings(args: Namespace) -> Iterator[Setting]:
 
 
 def _spec(kind: str, size: str, dtype: str, args: Namespace) -> Spec:
-    corpus = args.data
-    if not corpus:
-        words = build.VOCABULARIES[size]
+    corpus, words = args.data, build.VOCABULARIES[size]
+    if kind == masked.KIND:
+        corpus = data.synthetic_text(args.work, words, block=build.BLOCK)
+    elif not corpus:
         corpus = data.synthetic_corpus(args.work, words, pairs=args.pairs, test_pairs=args.sentences)
     # the rest is left to whatever else runs
     memory = int(args.memory * 2**30) if args.memory else available_memory() * 3 // 4
@@ -56,10 +57,10 @@ def _of_kind(spec: Spec, args: Namespace, names: Sequence[str] = MODELS) -> Iter
             switchable = tricks.switchable(args.tricks, work)
             for what, (rope,) in _of_kind(replace(spec, kind=work), args, ["rope"]):
                 yield {"work": work, **what}, [rope, *(replace(rope, without=name) for name in switchable)]
-    elif spec.kind in ("train", "rotation"):
+    elif spec.kind in ("train", "rotation", masked.KIND):
         for tokens in args.max_tokens:
             specs = [replace(model, max_tokens=tokens, updates=args.updates) for model in models]
-            yield {"max_tokens": tokens}, specs if spec.kind == "train" else specs[1:]
+            yield {"max_tokens": tokens}, specs[1:] if spec.kind == "rotation" else specs
     elif spec.kind == "length":
         for length in args.lengths:
             for sentences in sorted({1, max(1, max(args.max_tokens) // length)}):

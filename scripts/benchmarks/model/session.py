@@ -59,7 +59,7 @@ def measure(args: argparse.Namespace) -> None:
 
 def _peak(row: Row, facts: dict[str, str]) -> float | None:
     """Return the best rate of the GPU by its name, or of this processor, as it is just now."""
-    if row["kind"] != "train":
+    if row["kind"] not in ("train", "masked"):
         return None
     dtype = row["dtype"]
     if "GPU" in facts:

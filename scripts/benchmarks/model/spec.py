@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
 
-MODELS = ("stock", "rope")  # fairseq's `transformer`, and ours
+MODELS = ("stock", "rope")  # fairseq's `transformer` or `roberta`, and ours
 TRAINED = "trained"  # as size, and as length of translations: those of the checkpoints that the user gives
 
 
@@ -13,7 +13,7 @@ class Spec:
     """One model in one setting; what a kind of measurement has no use for keeps its default.
 
     Args:
-        kind: train, generate, length or rotation.
+        kind: train, generate, length, rotation or masked.
         model: one of MODELS.
         size: a name in `build.SIZES`; TRAINED with a checkpoint of the user's.
         dtype: fp32, bf16 or fp16.

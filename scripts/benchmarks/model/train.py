@@ -20,8 +20,10 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
     return lambda: repetition(trainer, [next(groups) for _ in range(spec.updates)], spec.device)
 
 
-def repetition(trainer: Any, groups: list[Group], device: str) -> Repetition:
-    """Train on `groups`, a step on each; return how long it took."""
+def repetition(
+    trainer: Any, groups: list[Group], device: str, *, needs: Callable[[Any, Any], float] = flops.of_training
+) -> Repetition:
+    """Train on `groups`, a step on each; return how long it took; `needs` counts operations of a model on a batch."""
     skipped = 0
 
     def steps() -> None:
@@ -37,7 +39,7 @@ def repetition(trainer: Any, groups: list[Group], device: str) -> Repetition:
         tokens=sum(int(sample["ntokens"]) for sample in samples),
         sentences=sum(int(sample["nsentences"]) for sample in samples),
         steps=len(groups),
-        flops=sum(flops.of_training(trainer.get_model(), sample) for sample in samples),
+        flops=sum(needs(trainer.get_model(), sample) for sample in samples),
         skipped=skipped,
     )
 
