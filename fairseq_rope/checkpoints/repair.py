@@ -33,7 +33,7 @@ def repair(folder: Path) -> Iterator[str]:
     resumable = [one for one in checkpoints if one.updates is not None]
     newest = max(resumable, key=lambda one: (one.updates, one.path.name == LAST), default=None)
     there = {one.path.name: one for one in checkpoints}
-    copied = ()
+    copied: list[str] = []
     if newest and newest.path.name != LAST:
         if _is_choice(newest, there.get(LAST)):
             last = there[LAST]
@@ -43,9 +43,9 @@ def repair(folder: Path) -> Iterator[str]:
             )
         else:
             # in fairseq's order: a repair that is killed between the two is done again
-            copied = (BEST, LAST) if newest.is_best and newest.path.name != BEST else (LAST,)
-    for name in copied:
-        yield from _copy_over(newest, there.get(name), folder / name)
+            copied = [BEST, LAST] if newest.is_best and newest.path.name != BEST else [LAST]
+            for name in copied:
+                yield from _copy_over(newest, there.get(name), folder / name)
     for one in checkpoints:
         if one.damage and one.path.name not in copied and (one.path.name != LAST or not newest):
             yield _set_aside(one.path, "broken") + f": {one.damage}"

@@ -18,6 +18,7 @@ COMMAND = [
         "generate",
         "length",
         "rotation",
+        "masked",
         "tricks",
         "--sizes",
         "tiny",
@@ -52,13 +53,13 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_every_kind_of_measurement_has_a_row_and_a_line_in_a_table(result: dict[str, Any]) -> None:
     assert [row["kind"] for row in result["rows"]] == [
-        *("train", "generate", "length", "rotation", "tricks", "tricks", "tricks")
+        *("train", "generate", "length", "rotation", "masked", "tricks", "tricks", "tricks")
     ]
     assert result["left_out"] == []
-    assert result["tables"].count("| tiny | fp32 |") == 7
+    assert result["tables"].count("| tiny | fp32 |") == 8
 
 
-@pytest.mark.parametrize("kind", ["train", "generate", "length"])
+@pytest.mark.parametrize("kind", ["train", "generate", "length", "masked"])
 def test_both_models_see_the_same_tokens(result: dict[str, Any], kind: str) -> None:
     stock, rope = (find(result, kind)["models"][model] for model in ("stock", "rope"))
     for name in ("tokens", "sentences"):
@@ -72,7 +73,7 @@ def test_forced_translations_have_exactly_the_asked_number_of_tokens(result: dic
     assert row["models"]["rope"]["tokens"] == [6 * 4] * 2
 
 
-@pytest.mark.parametrize("kind", ["train", "generate", "length"])
+@pytest.mark.parametrize("kind", ["train", "generate", "length", "masked"])
 def test_speed_and_memory_compare_the_models(result: dict[str, Any], kind: str) -> None:
     row = find(result, kind)
     stock, rope = (row["models"][model] for model in ("stock", "rope"))
@@ -104,9 +105,11 @@ def test_the_result_says_where_and_with_what_it_was_measured(result: dict[str, A
 
 def test_training_says_what_share_of_the_best_rate_it_needs(result: dict[str, Any]) -> None:
     assert result["environment"]["products, fp32"].endswith(" GFLOP/s")
-    for measured in find(result, "train")["models"].values():
-        assert len(measured["utilization"]) == 2 and all(0 < share < 1 for share in measured["utilization"])
+    for kind in ("train", "masked"):
+        for measured in find(result, kind)["models"].values():
+            assert len(measured["utilization"]) == 2 and all(0 < share < 1 for share in measured["utilization"])
     assert "| utilization, stock / rope |" in result["tables"]
+    assert "| utilization, roberta / roformer |" in result["tables"]
 
 
 def find(result: dict[str, Any], kind: str) -> dict[str, Any]:

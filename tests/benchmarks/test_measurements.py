@@ -14,6 +14,7 @@ from benchmarks.model import data, flops
 from benchmarks.model.compare import compare
 from benchmarks.model.rotation import without_rotation
 from benchmarks.model.spec import Repetition, Spec, total
+from tests.support.encoders import PAD, encoder
 from tests.support.small import logits, sample, small, stock
 
 
@@ -72,6 +73,16 @@ def test_the_operations_of_training_are_those_that_torch_counts():
     hidden = 12 * width * layers * (length**2 - length * (length + 1) / 2)
     assert net_input["src_tokens"].ne(1).all()
     assert flops.of_training(model, one) + hidden == pytest.approx(counter.get_total_flops(), rel=1e-6)
+
+
+def test_the_operations_of_masked_language_models_are_those_that_torch_counts():
+    model, tokens = encoder("roberta").train(), torch.randint(4, 20, (2, 11))
+    target = tokens.where(torch.rand(2, 11) < 0.3, torch.tensor(PAD))
+    target[0, 4] = 7
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        model(tokens, masked_tokens=target.ne(PAD))[0].sum().backward()
+    batch = {"net_input": {"src_tokens": tokens}, "target": target}
+    assert flops.of_masked_training(model, batch) == pytest.approx(counter.get_total_flops(), rel=1e-6)
 
 
 def test_padding_takes_no_part_in_the_count():
