@@ -100,6 +100,17 @@ def read_train_log(path: Path) -> TrainLog:
     return TrainLog(ordered, parameters, clock.seconds, speed.words_per_second, clock, is_finished)
 
 
+def needed_lines(path: Path) -> list[str]:
+    """Return the lines of a log that `read_train_log` reads; a last line without its end is none."""
+    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
+    needed = (_VALID, _TRAIN, _INNER, _PARAMETERS)
+    return [
+        line
+        for line in (line.removesuffix("\r") for line in lines)
+        if "| valid on " in line or "done training in " in line or any(pattern.search(line) for pattern in needed)
+    ]
+
+
 class _Speed:
     """The words and seconds of the training steps of whole epochs."""
 

@@ -1,0 +1,71 @@
+"""The part of an experiment that is kept when checkpoints and text are gone: all that its table is made from.
+
+Training logs without what results do not read, scores, predictions, settings, starts and checksums of the data. Texts
+are left out, for they are somebody's; so bootstraps of translations are not in a table of what was kept.
+"""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from fairseq_rope.experiments.same_data import check_same_data
+from fairseq_rope.experiments.train_log import needed_lines
+from fairseq_rope.experiments.work_folder import PRETRAINED, TRAINED, UNTRAINED, find_models, is_trained
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.files import complete_folder
+from fairseq_rope_data.manifest import MANIFEST
+
+_AS_THEY_ARE = ("score-*.json", "predictions-*.tsv", UNTRAINED, PRETRAINED, "settings")
+_STARTS = "provenance.jsonl"
+# an absolute path of two names or more, after what cannot be a part of one
+_PATH = re.compile(r"(?<![\w.:/])(?:/[^/\s'\"\\]+)+/([^/\s'\"\\]+)")
+
+
+def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
+    """Write what results are made from into a new folder, of which `results` prints the same numbers.
+
+    Args:
+        works: work folders, of one experiment.
+        folder: the folder to write.
+        names: see `find_models`.
+
+    Returns: how many runs it holds.
+
+    Raises:
+        UserError: `folder` exists; see `find_models` and `check_same_data`.
+        OSError: a file cannot be read or written; there is no folder then.
+    """
+    if folder.exists():
+        raise UserError(f"--output must be a new folder, but {folder} exists")
+    models = find_models(works, names)
+    check_same_data(works)
+    runs = [run for model in models for run in model.runs.values()]
+    with complete_folder(folder) as part:
+        if (works[0] / MANIFEST).is_file():
+            shutil.copyfile(works[0] / MANIFEST, part / MANIFEST)
+        for run in runs:
+            _keep_run(run, part / run.name)
+            # a model that is the same training read in another way
+            original = (run / TRAINED).resolve().parent
+            if original != run.resolve() and original in [other.resolve() for other in runs]:
+                (part / run.name / TRAINED).unlink()
+                (part / run.name / TRAINED).symlink_to(f"../{original.name}/{TRAINED}")
+    return len(runs)
+
+
+def without_folders(text: str) -> str:
+    """Return `text` with the last name of each absolute path alone: where files lay is nobody's business."""
+    return _PATH.sub(r"\1", text)
+
+
+def _keep_run(run: Path, folder: Path) -> None:
+    folder.mkdir()
+    if is_trained(run):
+        (folder / TRAINED).write_text("".join(f"{line}\n" for line in needed_lines(run / TRAINED)), encoding="utf-8")
+    for pattern in _AS_THEY_ARE:
+        for file in run.glob(pattern):
+            shutil.copyfile(file, folder / file.name)
+    if (run / _STARTS).is_file():
+        starts = (run / _STARTS).read_text(encoding="utf-8", errors="replace")
+        (folder / _STARTS).write_text(without_folders(starts), encoding="utf-8")

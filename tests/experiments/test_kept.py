@@ -1,0 +1,66 @@
+"""What is kept of an experiment gives its table again, and names no folder."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fairseq_rope.experiments.kept import keep, without_folders
+from fairseq_rope.experiments.results import results_text
+from fairseq_rope.page.contents import page_contents
+from fairseq_rope_data.errors import UserError
+from tests.support.experiments import experiment
+from tests.support.masked_runs import masked_runs
+
+
+def test_masked_language_models_have_the_same_table(tmp_path: Path):
+    work = masked_runs(tmp_path / "work", {"roformer": {16: 0.0, 32: 0.1}, "bert": {16: 0.5, 32: None}})
+    assert keep([work], tmp_path / "kept") == 4
+    assert results_text(tmp_path / "kept", ["roformer", "bert"]) == results_text(work, ["roformer", "bert"])
+
+
+def test_a_training_that_is_read_in_two_ways_stays_one(tmp_path: Path):
+    work = masked_runs(tmp_path / "work", {"roformer": {16: 0.0}, "bert": {16: 0.5}, "roformer_ntk": {16: 0.3}})
+    for seed in ("", "-seed2"):
+        log = work / f"roformer_ntk{seed}" / "train.log"
+        log.unlink()
+        log.symlink_to(f"../roformer{seed}/train.log")
+    keep([work], tmp_path / "kept")
+    expected = results_text(work)
+    assert results_text(tmp_path / "kept") == expected and "roformer to reach roformer_ntk" not in expected
+
+
+def test_of_translations_all_is_kept_but_texts_checkpoints_and_the_names_of_folders(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2, "sinusoidal": 0.3})
+    log, start = work / "rope" / "train.log", work / "rope" / "provenance.jsonl"
+    resumed = f"{{'save_dir': '{work}/rope'}} | loaded {work}/rope/checkpoint_last.pt\n"
+    log.write_text(resumed + log.read_text() + "epoch 009 | valid on 'valid' subset | loss 8.2 | cut of")
+    start.write_text(start.read_text().replace("--seeds", f"--train {work}/raw/train.en --seeds"))
+    (work / "rope" / "averaged.pt").write_bytes(b"weights")
+    keep([work], tmp_path / "kept")
+    (work / "raw").rename(tmp_path / "gone")  # what bootstraps need
+    assert results_text(tmp_path / "kept") == results_text(work)
+    files = [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
+    assert {path.name for path in files} == {
+        *("manifest.json", "train.log", "score-test.json", "settings", "provenance.jsonl")
+    }
+    assert not [path for path in files if str(tmp_path) in path.read_text()]
+    found = page_contents([tmp_path / "kept"])
+    assert "bash scripts/run_bitext.sh --train train.en --seeds 1,2" in found["commands"]
+    assert json.loads((tmp_path / "kept" / "manifest.json").read_text()) == json.loads(
+        (work / "manifest.json").read_text()
+    )
+
+
+def test_paths_lose_their_folders_and_nothing_else_is_one():
+    text = r"bash scripts/run.sh /data/a/b.en 1/2 http://example.org/a/b /tmp 'x'/y --from=/runs/mlm a\ b"
+    assert without_folders(text) == r"bash scripts/run.sh b.en 1/2 http://example.org/a/b /tmp 'x'/y --from=mlm a\ b"
+
+
+def test_what_is_there_is_not_overwritten(tmp_path: Path):
+    work = masked_runs(tmp_path / "work", {"roformer": {16: 0.0}})
+    with pytest.raises(UserError, match=r"--output must be a new folder, but .*work exists"):
+        keep([work], work)
+    with pytest.raises(UserError, match=r"--models bert: .* holds no such model"):
+        keep([work], tmp_path / "kept", ["bert"])
+    assert not (tmp_path / "kept").exists()
