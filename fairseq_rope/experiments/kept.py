@@ -44,13 +44,15 @@ def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
     with complete_folder(folder) as part:
         if (works[0] / MANIFEST).is_file():
             shutil.copyfile(works[0] / MANIFEST, part / MANIFEST)
+        logs = {(run / TRAINED).resolve(): run for run in runs if not (run / TRAINED).is_symlink()}
         for run in runs:
             _keep_run(run, part / run.name)
-            # a model that is the same training read in another way
-            original = (run / TRAINED).resolve().parent
-            if original != run.resolve() and original in [other.resolve() for other in runs]:
-                (part / run.name / TRAINED).unlink()
-                (part / run.name / TRAINED).symlink_to(f"../{original.name}/{TRAINED}")
+            log = part / run.name / TRAINED
+            original = logs.get((run / TRAINED).resolve(), run)
+            if original != run:  # the same training, read in another way
+                log.symlink_to(f"../{original.name}/{TRAINED}")
+            elif is_trained(run):
+                log.write_text("".join(f"{line}\n" for line in needed_lines(run / TRAINED)), encoding="utf-8")
     return len(runs)
 
 
@@ -61,8 +63,6 @@ def without_folders(text: str) -> str:
 
 def _keep_run(run: Path, folder: Path) -> None:
     folder.mkdir()
-    if is_trained(run):
-        (folder / TRAINED).write_text("".join(f"{line}\n" for line in needed_lines(run / TRAINED)), encoding="utf-8")
     for pattern in _AS_THEY_ARE:
         for file in run.glob(pattern):
             shutil.copyfile(file, folder / file.name)

@@ -1,14 +1,10 @@
 """`repair`: nothing is lost whatever is broken, and the newest checkpoint that can resume becomes the last one."""
 
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
-import time
-from collections import Counter
 from pathlib import Path
-from types import FrameType
 
 import pytest
 import torch
@@ -18,67 +14,7 @@ from fairseq_rope.checkpoints.health import examine
 from fairseq_rope.checkpoints.repair import repair
 from fairseq_rope_data.errors import UserError
 from tests.support.checkpoint_files import fairseq_checkpoint, save
-
-BEST, LAST = "checkpoint_best.pt", "checkpoint_last.pt"
-
-
-def put(path: Path, updates: int, *, best: float | None = None, old_format: bool = False) -> Path:
-    state = fairseq_checkpoint({"w": torch.full((30_000,), float(updates))}, updates=updates)
-    state["extra_state"] |= {} if best is None else {"best": best}  # its own validation loss is 3.25
-    torch.save(state, path, _use_new_zipfile_serialization=not old_format)
-    return path
-
-
-def digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def digests(folder: Path) -> Counter[str]:
-    return Counter(map(digest, folder.iterdir()))
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def put_earlier(path: Path, updates: int) -> None:
-    """As fairseq leaves it when it is killed before its copy: all others are of a later date."""
-    put(path, updates, best=3.5)
-    touch_later(path.parent, but=path)
-
-
-def touch_later(folder: Path, *, but: Path) -> None:
-    time.sleep(0.02)  # a tick of the clock of dates
-    for path in set(folder.iterdir()) - {but}:
-        path.touch()
-
-
-def cut(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:-1000])
-
-
-def empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def zero_the_middle(path: Path) -> None:
-    data = path.read_bytes()
-    path.write_bytes(data[:50_000] + bytes(20_000) + data[70_000:])
-
-
-def damage_the_pickle(path: Path) -> None:
-    data = path.read_bytes()
-    place = data.index(b"num_updates")
-    path.write_bytes(data[:place] + b"\xff\xff" + data[place + 2 :])
-
-
-def damage_the_directory(path: Path) -> None:
-    data = path.read_bytes()
-    place = data.rindex(b"PK\x01\x02")
-    path.write_bytes(data[:place] + bytes(4) + data[place + 4 :])
-
-
-DAMAGES = (cut, empty, zero_the_middle, damage_the_pickle, damage_the_directory)
+from tests.support.save_dirs import DAMAGES, LAST, cut, digests, empty, names, put
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -147,55 +83,6 @@ def test_an_average_in_the_place_of_the_last_is_refused_by_name(tmp_path: Path):
     with pytest.raises(UserError, match=message):
         list(repair(tmp_path))
     assert digests(tmp_path) == before
-
-
-def test_a_last_checkpoint_that_fairseq_had_not_yet_renewed_gives_way_to_the_newest(tmp_path: Path):
-    put(tmp_path / "checkpoint2.pt", 40)
-    put_earlier(tmp_path / LAST, 20)
-    before = digests(tmp_path)
-    assert list(repair(tmp_path)) == [
-        f"renamed {tmp_path / LAST} to {LAST}.older, which was at 20 updates",
-        f"made {tmp_path / LAST} from checkpoint2.pt at 40 updates",
-    ]
-    assert before < digests(tmp_path) and examine(tmp_path / LAST).updates == 40
-    assert list(repair(tmp_path)) == []
-
-
-def killed_before_best(folder: Path, best: float) -> None:
-    """As fairseq leaves it when it is killed after its first file of a validation."""
-    put_earlier(folder / BEST, 20)
-    put_earlier(folder / LAST, 20)
-    put(folder / "checkpoint_1_40.pt", 40, best=best)
-
-
-def test_the_best_checkpoint_that_fairseq_had_not_yet_renewed_gives_way_to_the_newest(tmp_path: Path):
-    killed_before_best(tmp_path, best=3.25)
-    before = digests(tmp_path)
-    assert list(repair(tmp_path)) == [
-        f"renamed {tmp_path / BEST} to {BEST}.older, which was at 20 updates",
-        f"made {tmp_path / BEST} from checkpoint_1_40.pt at 40 updates",
-        f"renamed {tmp_path / LAST} to {LAST}.older, which was at 20 updates",
-        f"made {tmp_path / LAST} from checkpoint_1_40.pt at 40 updates",
-    ]
-    assert before < digests(tmp_path) and digest(tmp_path / BEST) == digest(tmp_path / "checkpoint_1_40.pt")
-    assert list(repair(tmp_path)) == []
-
-
-def test_a_best_checkpoint_that_is_missing_or_broken_is_made_of_a_newest_that_is_the_best(tmp_path: Path):
-    killed_before_best(tmp_path, best=3.25)
-    (tmp_path / BEST).unlink()
-    assert next(iter(repair(tmp_path))) == f"made {tmp_path / BEST} from checkpoint_1_40.pt at 40 updates"
-    cut(tmp_path / BEST)
-    put_earlier(tmp_path / LAST, 20)
-    list(repair(tmp_path))
-    assert examine(tmp_path / BEST).updates == 40 and (tmp_path / f"{BEST}.broken").exists()
-
-
-@pytest.mark.parametrize("best", [3.0, None], ids=["not as good", "not known"])
-def test_the_best_checkpoint_stays_where_the_newest_is_not_better(best: float | None, tmp_path: Path):
-    killed_before_best(tmp_path, best=best)
-    list(repair(tmp_path))
-    assert examine(tmp_path / BEST).updates == 20 and examine(tmp_path / LAST).updates == 40
 
 
 @pytest.mark.parametrize("copy", [shutil.copyfile, shutil.copy2, os.link, os.rename])
@@ -277,72 +164,6 @@ def test_what_is_not_a_folder_is_refused_and_a_broken_file_is_named_by_the_comma
     assert done.returncode == 1 and done.stdout.startswith(
         f"renamed {tmp_path / 'checkpoint1.pt'} to checkpoint1.pt.br"
     )
-
-
-def half_written(folder: Path, whole: Counter[str]) -> list[Path]:
-    """Files of other bytes than those that were there, but for copies under a temporary name."""
-    return [path for path in folder.iterdir() if digest(path) not in whole and ".part-" not in path.name]
-
-
-def kill_at_line(folder: Path, count: int) -> bool:
-    """Repair in a child that kills itself before the line `count` of repair or its copying; True if it was killed."""
-    child = os.fork()
-    if child == 0:
-        left = count
-
-        def trace(frame: FrameType, event: str, argument: object) -> object:
-            nonlocal left
-            if not frame.f_code.co_filename.endswith(("checkpoints/repair.py", "shutil.py")):
-                return None
-            left -= event == "line"
-            if left < 0:
-                os._exit(9)
-            return trace
-
-        sys.settrace(trace)
-        list(repair(folder))
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-
-
-def broken_last(folder: Path) -> None:
-    cut(put(folder / LAST, 60))
-
-
-def no_last(folder: Path) -> None:
-    """As a kill of an earlier version left it."""
-
-
-def older_last(folder: Path) -> None:
-    put_earlier(folder / LAST, 40)
-
-
-@pytest.mark.parametrize("last", [broken_last, no_last, older_last])
-def test_a_kill_at_any_line_loses_nothing_and_the_next_repair_makes_it_good(last, tmp_path: Path):
-    origin, folder = tmp_path / "origin", tmp_path / "folder"
-    origin.mkdir()
-    put(origin / "checkpoint1.pt", 20)
-    zero_the_middle(put(origin / "checkpoint_best.pt", 40))
-    cut(put(origin / "checkpoint2.pt", 60))
-    put(origin / "checkpoint_3_60.pt", 60, best=3.25)
-    last(origin)
-    before, killed = digests(origin), 0
-    while True:
-        shutil.rmtree(folder, ignore_errors=True)
-        shutil.copytree(origin, folder)
-        if last is older_last:
-            touch_later(folder, but=folder / LAST)
-        alive = not kill_at_line(folder, killed)
-        assert before <= digests(folder), f"lost after line {killed}"
-        assert not half_written(folder, before), f"after line {killed}"
-        list(repair(folder))
-        assert before <= digests(folder) and examine(folder / LAST).updates == 60, f"after line {killed}"
-        assert examine(folder / BEST).updates == 60, f"after line {killed}"
-        assert not list(folder.glob("*.part-*"))
-        if alive:
-            break
-        killed += 1
-    assert killed > 50
 
 
 def test_the_tests_damages_are_damages(tmp_path: Path):
