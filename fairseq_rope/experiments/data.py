@@ -42,13 +42,12 @@ from fairseq_rope.experiments.bucket_intervals import Buckets, bucket_intervals
 from fairseq_rope.experiments.pairs import pair_notes
 from fairseq_rope.experiments.reach import reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
-from fairseq_rope.experiments.same_data import check_same_data
+from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.seed_differences import seed_differences
 from fairseq_rope.experiments.statistic import Statistic
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import (
     Model,
-    find_models,
     is_trained,
     model_rows,
     reports,
@@ -59,9 +58,7 @@ from fairseq_rope.experiments.work_folder import (
 
 def results_json(work: Path | Sequence[Path], names: Sequence[str] = ()) -> str:
     """Return `results_data` as a JSON object on one line; for arguments and errors see `results.results_text`."""
-    found = find_models(work, names)
-    check_same_data([work] if isinstance(work, Path) else work)
-    return json.dumps(results_data(found), ensure_ascii=False, allow_nan=False)
+    return json.dumps(results_data(compared_models(work, names)), ensure_ascii=False, allow_nan=False)
 
 
 def results_data(found: Sequence[Model]) -> dict[str, Any]:

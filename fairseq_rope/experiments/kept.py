@@ -9,9 +9,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairseq_rope.experiments.same_data import check_same_data
+from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.train_log import needed_lines
-from fairseq_rope.experiments.work_folder import PRETRAINED, TRAINED, UNTRAINED, find_models, is_trained
+from fairseq_rope.experiments.work_folder import PRETRAINED, TRAINED, UNTRAINED, is_trained
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_folder
 from fairseq_rope_data.manifest import MANIFEST
@@ -33,13 +33,12 @@ def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
     Returns: how many runs it holds.
 
     Raises:
-        UserError: `folder` exists; see `find_models` and `check_same_data`.
+        UserError: `folder` exists; see `compared_models`.
         OSError: a file cannot be read or written; there is no folder then.
     """
     if folder.exists():
         raise UserError(f"--output must be a new folder, but {folder} exists")
-    models = find_models(works, names)
-    check_same_data(works)
+    models = compared_models(works, names)
     runs = [run for model in models for run in model.runs.values()]
     with complete_folder(folder) as part:
         if (works[0] / MANIFEST).is_file():

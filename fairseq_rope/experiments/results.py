@@ -8,14 +8,13 @@ from fairseq_rope.experiments.markdown import table, transposed
 from fairseq_rope.experiments.pairs import ONE_SEED, has_one_seed, pair_notes
 from fairseq_rope.experiments.reach import TITLE, reach_table, reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
-from fairseq_rope.experiments.same_data import check_same_data
+from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.seed_differences import difference_columns, differences_title
 from fairseq_rope.experiments.statistic import cell
 from fairseq_rope.experiments.work_folder import (
     Model,
     StatisticsOf,
     bucket_statistics,
-    find_models,
     model_rows,
     run_statistics,
     validated_models,
@@ -31,11 +30,9 @@ def results_text(work: Path | Sequence[Path], names: Sequence[str] = ()) -> str:
         names: see `find_models`.
 
     Raises:
-        UserError: see `check_same_data`, `find_models`, `read_train_log`, `read_report` and `compare_files`.
+        UserError: see `compared_models`, `read_train_log`, `read_report` and `compare_files`.
     """
-    found = find_models(work, names)
-    check_same_data([work] if isinstance(work, Path) else work)
-    models, left_out = validated_models(found)
+    models, left_out = validated_models(compared_models(work, names))
     folders = run_folders(models)
     parts = [_with_remarks(statistics_table(models, run_statistics), folders, left_out), *_training_noise(models)]
     parts += [bootstrap_text(each) for each in bootstraps(models)]
@@ -57,17 +54,13 @@ def chosen_results_text(work: Path | Sequence[Path], names: Sequence[str], stati
     Raises:
         UserError: see `results_text`; or no model has a statistic.
     """
-    works = [work] if isinstance(work, Path) else work
-    found = find_models(works, names)
-    check_same_data(works)
-    models, left_out = validated_models(found)
+    models, left_out = validated_models(compared_models(work, names))
     columns = _statistics_columns(models, run_statistics)
     known = list(dict.fromkeys(name for cells in columns.values() for name in cells))
     for name in statistics:
         if name not in known:
-            raise UserError(
-                f"--statistics {name}: no model in {', '.join(map(str, works))} has it, only {', '.join(known)}"
-            )
+            works = ", ".join(map(str, [work] if isinstance(work, Path) else work))
+            raise UserError(f"--statistics {name}: no model in {works} has it, only {', '.join(known)}")
     scores = {name.partition(": ")[2] for name in statistics}
     parts = [_with_remarks(table(transposed(columns, statistics)), run_folders(models), left_out, scores)]
     parts += _training_noise(models, statistics)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairseq_rope.experiments.work_folder import Model, find_models
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.manifest import MANIFEST, Facts
 from fairseq_rope_data.recorded import recorded_files
@@ -22,6 +23,17 @@ def data_files(work: Path) -> dict[str, Facts]:
     files = _recorded(work)
     raw = {name: facts for name, facts in files.items() if name.startswith(_RAW)}
     return raw or {name: facts for name, facts in files.items() if name.startswith("text/")}
+
+
+def compared_models(work: Path | Sequence[Path], names: Sequence[str] = (), *, so_far: bool = False) -> list[Model]:
+    """Return the models of one or several work folders, which have the same data: see `find_models`.
+
+    Raises:
+        UserError: see `find_models` and `check_same_data`.
+    """
+    models = find_models(work, names, so_far=so_far)
+    check_same_data([work] if isinstance(work, Path) else work)
+    return models
 
 
 def check_same_data(works: Sequence[Path]) -> None:

@@ -8,8 +8,8 @@ from fairseq_rope.experiments.block_curves import block_curves, block_sets
 from fairseq_rope.experiments.conversion import conversion_columns, is_conversion
 from fairseq_rope.experiments.data import results_data
 from fairseq_rope.experiments.length_curves import Point, length_curves
-from fairseq_rope.experiments.same_data import check_same_data, data_files
-from fairseq_rope.experiments.work_folder import Model, find_models, validated_models
+from fairseq_rope.experiments.same_data import compared_models, data_files
+from fairseq_rope.experiments.work_folder import Model, validated_models
 from fairseq_rope.page import tables, verdict
 from fairseq_rope.page.comparisons import comparisons
 from fairseq_rope.page.figures import blocks_figure, curves_figure, length_figure, windows_figure
@@ -32,8 +32,7 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = (), *, so_far: b
     Raises:
         UserError: the folders differ in their data; and see `find_models` and what reads logs and reports.
     """
-    found = find_models(works, names, so_far=so_far)
-    check_same_data(works)
+    found = compared_models(works, names, so_far=so_far)
     data = data_files(works[0])
     models, _ = validated_models(found)
     results = results_data(found)
