@@ -7,12 +7,14 @@ from pathlib import Path
 if importlib.util.find_spec("fairseq_rope_data") is None:  # a clone that is not installed has it beside the package
     sys.path.append(str(Path(__file__).resolve().parents[1] / "data-prep"))
 
+from fairseq_rope.compat.heap import keep_freed_memory
 from fairseq_rope.compat.openmp import spin_briefly
 from fairseq_rope.compat.product_caches import keep_few_products
 
 # before torch is imported
 spin_briefly()
 keep_few_products()
+keep_freed_memory()
 
 from fairseq_rope.compat.everything import apply_everything  # noqa: E402
 from fairseq_rope.criterions import label_smoothed_cross_entropy_fused as _registered  # noqa: E402, F401

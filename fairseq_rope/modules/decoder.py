@@ -71,7 +71,7 @@ class Decoder(PositionedStack, TransformerDecoderBase):
         """
         check_lengths(self, prev_output_tokens)
         source = _first(encoder_out, "encoder_out")
-        source_padding = _first(encoder_out, "encoder_padding_mask")
+        source_padding = _where_padded(_first(encoder_out, "encoder_padding_mask"))
         asked = self.returns_attention or alignment_layer is not None or self._prints_alignment()
         aligned = self.num_layers - 1 if alignment_layer is None else alignment_layer
         positions = self.positions_of(prev_output_tokens)
@@ -143,6 +143,11 @@ class Decoder(PositionedStack, TransformerDecoderBase):
             # with shared embeddings fairseq adds one all the same, and could never load what it trained
             upgraded.pop(f"{name}.output_projection.weight", None)
         return upgraded
+
+
+def _where_padded(padding: Tensor | None) -> Tensor | None:
+    """Return a mask of padding, None where it hides nothing; on a GPU the host would wait to know."""
+    return None if padding is not None and padding.device.type == "cpu" and not padding.any() else padding
 
 
 def _first(encoder_out: dict[str, Any] | None, name: str) -> Tensor | None:

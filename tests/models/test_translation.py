@@ -30,6 +30,21 @@ WU_ET_AL = dict(
 )
 
 
+@pytest.mark.parametrize("is_padded", [True, False], ids=["padded", "equal lengths"])
+def test_attention_to_the_source_has_a_mask_where_there_is_padding_only(is_padded: bool):
+    model, batch = small().eval(), sample()["net_input"]
+    source = batch["src_tokens"]
+    source = source if is_padded else source.masked_fill(source == model.encoder.padding_idx, EOS)
+    masks = []
+    for layer in model.decoder.layers:
+        layer.encoder_attn.register_forward_pre_hook(
+            lambda _, args, kwargs: masks.append(kwargs["key_padding_mask"]), with_kwargs=True
+        )
+    model(**{**batch, "src_tokens": source})
+    assert len(masks) == len(model.decoder.layers)
+    assert all(mask is not None if is_padded else mask is None for mask in masks)
+
+
 def arch_settings(arch: str) -> dict[str, object]:
     args = Namespace()
     ARCH_CONFIG_REGISTRY[arch](args)

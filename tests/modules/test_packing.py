@@ -122,3 +122,16 @@ def test_small_weights_other_types_and_processors_where_it_is_slower_are_left_al
         with monkeypatch.context() as patch:
             patch.setattr(module, name, value)
             assert pack(layer) is None
+
+
+def test_few_rows_are_torchs_where_they_are_measured_to_be_faster(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(packing, "MIN_PACKED_PRODUCTS", 7 * 12 * 20)
+    monkeypatch.setitem(route._chosen, route.PACKED_FEW_ROWS, route.TORCH)
+    layer = fixed()
+    with torch.no_grad():
+        assert layer.packed.product(torch.randn(6, 12)) is None
+        assert layer.packed.product(torch.randn(7, 12)) is not None
+        joined = pack(Linear(12, 20), Linear(12, 20))  # twice the multiplications for a row
+        assert joined.product(torch.randn(2, 2, 12)) is not None and joined.product(torch.randn(3, 12)) is None
+        monkeypatch.setitem(route._chosen, route.PACKED_FEW_ROWS, route.ONEDNN)
+        assert fixed().packed.product(torch.randn(1, 12)) is not None

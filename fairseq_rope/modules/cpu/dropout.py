@@ -20,10 +20,11 @@ class Dropout(FairseqDropout):
 
     def forward(self, x: Tensor, inplace: bool = False) -> Tensor:
         """Drop elements of `x`, of any shape, when training or told to in inference."""
+        if not (self.training or self.apply_during_inference):
+            return x
         kept = round((1 - self.p) * _LEVELS)
         is_fine = abs(kept / _LEVELS - (1 - self.p)) < _ROUNDING * min(self.p, 1 - self.p)
-        is_active = self.training or self.apply_during_inference
-        if not (is_active and is_fine and x.device.type == "cpu"):
+        if not (is_fine and x.device.type == "cpu"):
             return super().forward(x, inplace)
         return _Dropout.apply(x, kept)
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairseq_rope.modules.cpu import onednn, route
-from fairseq_rope.modules.cpu.thresholds import MIN_PACKED_WEIGHTS
+from fairseq_rope.modules.cpu.thresholds import MIN_PACKED_PRODUCTS, MIN_PACKED_WEIGHTS
 
 
 class PackedLinear:
@@ -22,22 +22,24 @@ class PackedLinear:
 
     Args:
         layers: what it is made of.
+        min_products: multiplications from which it is used.
     """
 
-    def __init__(self, layers: Sequence[nn.Linear]):
+    def __init__(self, layers: Sequence[nn.Linear], *, min_products: int = 0):
         self._layers = layers
+        self._min_rows = min_products / sum(layer.weight.numel() for layer in layers)
         self._state: list[tuple[int, int]] = []  # none that a layer is ever in
 
     def product(self, x: Tensor) -> Tensor | None:
         """Return x W^T + b, (..., in) to (..., out), or None where that is not for packed weights.
 
-        That is where a gradient may be wanted, and for another dtype or device.
+        That is where a gradient may be wanted, for another dtype or device, and for too few rows.
         """
         is_ours = x.dtype == self._layers[0].weight.dtype and x.dtype in onednn.PACKED_TYPES
         is_plain = x.device.type == "cpu" and x.dim() > 1 and x.numel() > 0
         if not (is_ours and is_plain) or torch.is_grad_enabled() or not torch.backends.mkldnn.enabled:
             return None
-        if torch.is_autocast_enabled("cpu"):
+        if torch.is_autocast_enabled("cpu") or x.numel() < self._min_rows * x.size(-1):
             return None
         state = _state(self._layers)
         if state != self._state:
@@ -66,9 +68,15 @@ def pack(*layers: nn.Linear) -> PackedLinear | None:
         return None
     if any(w.dtype != dtype or w.device.type != "cpu" or w.is_inference() for w in weights):
         return None
-    work = route.PACKED if dtype == torch.float32 else route.PACKED_BFLOAT16
-    is_faster = route.is_onednn(work, torchs=F.linear, onednn=_packed_product, prepare=onednn.packed)
-    return PackedLinear(layers) if is_faster else None
+    if dtype == torch.bfloat16:
+        return PackedLinear(layers) if _is_faster(route.PACKED_BFLOAT16) else None
+    if not _is_faster(route.PACKED):
+        return None
+    return PackedLinear(layers, min_products=0 if _is_faster(route.PACKED_FEW_ROWS) else MIN_PACKED_PRODUCTS)
+
+
+def _is_faster(work: str) -> bool:
+    return route.is_onednn(work, torchs=F.linear, onednn=_packed_product, prepare=onednn.packed)
 
 
 def _packed_product(x: Tensor, weight: Tensor) -> Tensor:

@@ -2,8 +2,9 @@
 
 torch calls one library for them on the CPU, MKL on x86, and can call oneDNN. Which is faster depends on the processor:
 on AMD's Zen 5 oneDNN is, by 2.3 times, on Intel's Sapphire Rapids MKL is. Training, search, and search with weights
-that are packed for oneDNN are measured apart, each once in a process, in some tens of milliseconds. Products of
-bfloat16 are oneDNN's anyway: there the question is whether packing their weights is worth it.
+that are packed for oneDNN are measured apart, each once in a process, in some tens of milliseconds; packed weights by
+the rows of a batch, and by those of one sentence, where the longer call of oneDNN may cost more than it wins. Products
+of bfloat16 are oneDNN's anyway: there the question is whether packing their weights is worth it.
 
 FAIRSEQ_ROPE_PRODUCTS=torch or =onednn, in the environment, chooses without measuring.
 """
@@ -24,9 +25,11 @@ Prepare = Callable[[Tensor], Tensor]  # (out, in) -> a product's second argument
 VARIABLE = "FAIRSEQ_ROPE_PRODUCTS"
 TORCH, ONEDNN, AUTO = "torch", "onednn", "auto"
 TRAINING, SEARCH, PACKED = "training", "search", "search with packed weights"
+PACKED_FEW_ROWS = "search of one sentence with packed weights"
 PACKED_BFLOAT16, BFLOAT16 = "search with packed bfloat16 weights", "bfloat16"
 # rows, in and out of a layer; in training it has two more products in the backward pass
 SHAPES = {TRAINING: (128, 512, 512), SEARCH: (160, 512, 512), PACKED: (20, 512, 2048)}
+SHAPES[PACKED_FEW_ROWS] = (4, 512, 512)
 SHAPES |= {PACKED_BFLOAT16: SHAPES[PACKED], BFLOAT16: SHAPES[SEARCH]}
 # how many times as fast oneDNN must be: between processors whose choice is clear, so that noise does not change it from
 # one process to the next, and with it the last bit of the results

@@ -24,8 +24,9 @@ class Trick:
         works: those of WORKS that it is for.
         function: what is replaced, below `fairseq_rope`.
         without: returns what stands in its place, made from the function.
-        variable: of the environment, in the place of a function; the package sets it where the user has not.
-        default: its value without the package.
+        variable: of the environment, in the place of a function; the package sets it, or what it stands for, where the
+            user has not.
+        default: its value without the package, or one that the package takes for a user's choice.
     """
 
     works: tuple[str, ...]
@@ -37,11 +38,14 @@ class Trick:
 
 def left_out(names: Sequence[str]) -> dict[str, str]:
     """Return which of the tricks cannot be switched off here, with the reason: the user has done it already."""
-    from fairseq_rope.compat import openmp, product_caches
+    from fairseq_rope.compat import heap, openmp, product_caches
 
     reasons = {}
     for name in names:
-        if variable := TRICKS[name].variable:
+        variable = TRICKS[name].variable
+        if variable == _HEAP and not heap.keep_freed_memory():
+            reasons[name] = "glibc's allocator is set otherwise here, or it is another one"
+        elif variable and variable != _HEAP:
             ours = openmp.SPIN_COUNT if variable == "GOMP_SPINCOUNT" else product_caches.CAPACITY
             if os.environ.get(variable) != ours:
                 reasons[name] = f"{variable} is not the package's {ours} here"
@@ -162,6 +166,7 @@ def _with_mask(attend: Callable[..., Any], note: Note) -> Callable[..., Any]:
 
 
 _FUSED = "criterions.label_smoothed_cross_entropy_fused.FusedLabelSmoothedCrossEntropyCriterion.forward"
+_HEAP = "GLIBC_TUNABLES"
 TRICKS = {
     "onednn": Trick(WORKS, "modules.cpu.linear._is_for_onednn", _never),
     "dropout": Trick(("train",), "modules.cpu.dropout.Dropout.forward", _fairseq_dropout),
@@ -173,6 +178,8 @@ TRICKS = {
     "kv-cache": Trick(("generate",), "modules.kv_cache.KVCache.append", _by_concatenation),
     "packed-weights": Trick(("generate",), "modules.cpu.packing.PackedLinear.product", _no_product),
     "plain-products": Trick(("generate",), "modules.attention_core._is_step", _never),
+    # without effect in itself, but a user's choice: glibc works in its own way
+    "kept-heap": Trick(WORKS, variable=_HEAP, default="glibc.malloc.check=0"),
     "spin-count": Trick(WORKS, variable="GOMP_SPINCOUNT", default="300000"),
     "onednn-cache": Trick(WORKS, variable="ONEDNN_PRIMITIVE_CACHE_CAPACITY", default="1024"),
     "ideep-cache": Trick(WORKS, variable="LRU_CACHE_CAPACITY", default="1024"),
