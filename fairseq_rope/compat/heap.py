@@ -1,6 +1,6 @@
 """Memory that is freed stays with the process, which needs it again in its next step.
 
-Symptom: on a CPU a training step takes up to twice as long as the one before it, in the system and not in the program.
+Symptom: on a CPU a training step now and then takes much longer than the one before, in the system and not in itself.
 glibc gives large freed tensors back to the system, takes them anew for the next batch, and the system clears every page
 again. All versions of torch on glibc; can go when torch's allocator on the CPU keeps what is freed.
 """
