@@ -11,7 +11,8 @@ from fairseq_rope_data.provenance import commit, lines, processor
 
 # settings of a user's that change speed or memory
 _SETTINGS = (
-    *("LD_PRELOAD", "MALLOC_CONF", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"),
+    *("LD_PRELOAD", "MALLOC_CONF", "GLIBC_TUNABLES", "ONEDNN_PRIMITIVE_CACHE_CAPACITY"),
+    *("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_MAX_"),
     *("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"),
 )
 CORES = len(os.sched_getaffinity(0))  # that this process may use

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from fairseq_rope.compat.heap import _SETTINGS, keep_freed_memory
+from fairseq_rope.compat.heap import _SETTINGS, is_users_choice, raise_thresholds
 from tests.support import ROOT
 
 # pages that the process still has of a tensor of 64 MiB that it has freed
@@ -39,9 +39,28 @@ def test_a_users_own_setting_is_kept():
 
 @pytest.mark.parametrize("name", _SETTINGS)
 def test_each_setting_is_a_users_choice(name: str):
-    assert not keep_freed_memory({name: "1"})
+    assert is_users_choice({name: "1"}) and not is_users_choice({name: ""})
 
 
 def test_tunables_of_the_allocator_are_a_users_choice():
-    assert not keep_freed_memory({"GLIBC_TUNABLES": "glibc.malloc.trim_threshold=1"})
-    assert keep_freed_memory({"GLIBC_TUNABLES": "glibc.rtld.nns=4"}) == keep_freed_memory({})
+    assert is_users_choice({"GLIBC_TUNABLES": "glibc.rtld.nns=4:glibc.malloc.trim_threshold=1"})
+    assert not is_users_choice({"GLIBC_TUNABLES": "glibc.rtld.nns=4"})
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"),
+    [(2**31 - 1, {-3: 2**31 - 1, -1: 2**31 - 1}), (2**25, {-3: 2**25, -1: 2**31 - 1}), (0, {})],
+    ids=["today's glibc", "older", "none"],
+)
+def test_the_end_of_the_heap_is_kept_only_where_mappings_are_settled(limit: int, expected: dict[int, int]):
+    # alone it would leave the threshold of mappings at 128 KiB for good: each tensor would be mapped and cleared anew
+    accepted: dict[int, int] = {}
+
+    def mallopt(option: int, value: int) -> int:
+        if option == -3 and value > limit:
+            return 0
+        accepted[option] = value
+        return 1
+
+    raise_thresholds(mallopt)
+    assert accepted == expected

@@ -28,8 +28,7 @@ TRAINING, SEARCH, PACKED = "training", "search", "search with packed weights"
 PACKED_FEW_ROWS = "search of one sentence with packed weights"
 PACKED_BFLOAT16, BFLOAT16 = "search with packed bfloat16 weights", "bfloat16"
 # rows, in and out of a layer; in training it has two more products in the backward pass
-SHAPES = {TRAINING: (128, 512, 512), SEARCH: (160, 512, 512), PACKED: (20, 512, 2048)}
-SHAPES[PACKED_FEW_ROWS] = (4, 512, 512)
+SHAPES = {TRAINING: (128, 512, 512), SEARCH: (160, 512, 512), PACKED: (20, 512, 2048), PACKED_FEW_ROWS: (4, 512, 512)}
 SHAPES |= {PACKED_BFLOAT16: SHAPES[PACKED], BFLOAT16: SHAPES[SEARCH]}
 # how many times as fast oneDNN must be: between processors whose choice is clear, so that noise does not change it from
 # one process to the next, and with it the last bit of the results

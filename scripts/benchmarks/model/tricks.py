@@ -38,18 +38,18 @@ class Trick:
 
 def left_out(names: Sequence[str]) -> dict[str, str]:
     """Return which of the tricks cannot be switched off here, with the reason: the user has done it already."""
+    reasons = {name: _users_choice(TRICKS[name].variable) for name in names}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _users_choice(variable: str) -> str:
+    """Return in words what the user has set in the place of a trick's variable, nothing where it is the package's."""
     from fairseq_rope.compat import heap, openmp, product_caches
 
-    reasons = {}
-    for name in names:
-        variable = TRICKS[name].variable
-        if variable == _HEAP and not heap.keep_freed_memory():
-            reasons[name] = "glibc's allocator is set otherwise here, or it is another one"
-        elif variable and variable != _HEAP:
-            ours = openmp.SPIN_COUNT if variable == "GOMP_SPINCOUNT" else product_caches.CAPACITY
-            if os.environ.get(variable) != ours:
-                reasons[name] = f"{variable} is not the package's {ours} here"
-    return reasons
+    if variable == _HEAP:
+        return "the user has set glibc's allocator here" if heap.is_users_choice() else ""
+    ours = openmp.SPIN_COUNT if variable == "GOMP_SPINCOUNT" else product_caches.CAPACITY
+    return f"{variable} is not the package's {ours} here" if variable and os.environ.get(variable) != ours else ""
 
 
 def switchable(names: Sequence[str], work: str) -> list[str]:
