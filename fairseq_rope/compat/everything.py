@@ -1,5 +1,6 @@
 """All quirks but those that must be met before torch is imported, or in tools alone."""
 
+from fairseq_rope.compat.adam import update_in_one_pass
 from fairseq_rope.compat.bf16 import allow_bf16_without_tpu
 from fairseq_rope.compat.checkpoint_options import refuse_code_in_checkpoints
 from fairseq_rope.compat.fasta_names import quote_fasta_names
@@ -30,3 +31,4 @@ def apply_everything() -> None:
     keep_batches_on_resume()
     keep_old_numpy_names()
     count_bytes_without_limit()
+    update_in_one_pass()

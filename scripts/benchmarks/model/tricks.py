@@ -174,6 +174,7 @@ TRICKS = {
     "in-place-rotation": Trick(WORKS, "modules.attention_kernels.rotate_qkv_", _pure_rotation),
     "no-causal-mask": Trick(("train",), "modules.attention_kernels.attend", _with_mask),
     "fused-criterion": Trick(("train",), _FUSED, _fairseq_criterion),
+    "one-pass-adam": Trick(("train",), "compat.adam.can_fuse", _never),
     "sentence-rows": Trick(("generate",), "models.translation.TransformerRopeModel.set_beam_size", _not_done),
     "kv-cache": Trick(("generate",), "modules.kv_cache.KVCache.append", _by_concatenation),
     "packed-weights": Trick(("generate",), "modules.cpu.packing.PackedLinear.product", _no_product),

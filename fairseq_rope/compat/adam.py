@@ -1,0 +1,97 @@
+"""`--optimizer adam` passes over weights, gradients and moments once on a CPU.
+
+Symptom: fairseq's Adam passes over them eighteen times a step, for each of its operations anew: on a CPU that is slower
+than memory allows. fairseq 0.12.2 and main; can go when fairseq calls torch's fused kernel.
+The formula is fairseq's (Kingma and Ba, arXiv 1412.6980, end of section 2; weight decay of Loshchilov and Hutter, arXiv
+1711.05101, algorithm 2), and so is the state; results differ by rounding.
+"""
+
+import functools
+import math
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from fairseq.optim.adam import Adam
+from torch import Tensor
+
+from fairseq_rope.compat.wrapping import wrap
+
+
+def update_in_one_pass() -> None:
+    """Let fairseq's Adam use torch's fused kernel for float32 weights on the CPU."""
+    wrap(Adam, "step", _step)
+
+
+def _step(step: Callable[..., Any], adam: Any, closure: Any = None) -> Any:
+    if closure is not None or not can_fuse(adam.param_groups):
+        return step(adam, closure)
+    for group in adam.param_groups:
+        # weights that had no gradient in some step are behind the others
+        by_step: dict[int, list[Tensor]] = defaultdict(list)
+        for weight in group["params"]:
+            if weight.grad is not None:
+                by_step[_begin(weight, adam.state[weight])].append(weight)
+        for number, weights in by_step.items():
+            _update(weights, [adam.state[weight] for weight in weights], number, group)
+    return None
+
+
+def can_fuse(groups: list[dict[str, Any]]) -> bool:
+    """Return whether the kernel computes what fairseq does for all weights of these groups."""
+    weights = [weight for group in groups for weight in group["params"] if weight.grad is not None]
+    return (
+        has_kernel()
+        and not any(group.get("amsgrad") for group in groups)
+        and all(_is_plain(weight) and _is_plain(weight.grad) for weight in weights)
+    )
+
+
+def _is_plain(x: Any) -> bool:
+    # the kernel walks through memory: a transposed weight and its gradient may lie there in different orders
+    return bool(x.device.type == "cpu" and x.dtype == torch.float32 and not x.is_sparse and x.is_contiguous())
+
+
+@functools.cache
+def has_kernel() -> bool:
+    """Return whether this torch has the kernel for CPUs."""
+    weight, state = torch.ones(1), {"exp_avg": torch.zeros(1), "exp_avg_sq": torch.zeros(1)}
+    weight.grad = torch.ones(1)
+    try:
+        _update([weight], [state], 1, {"lr": 1.0, "betas": (0.9, 0.9), "eps": 1.0, "weight_decay": 0.0})
+    except (AttributeError, NotImplementedError, RuntimeError, TypeError):
+        return False
+    return True
+
+
+def _begin(weight: Tensor, state: dict[str, Any]) -> int:
+    """Count a step in the state of a weight, made as fairseq makes it, and return its number."""
+    if not state:
+        state |= {"step": 0, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
+    for name in ("exp_avg", "exp_avg_sq"):  # a checkpoint of --fp16 may hold another type
+        state[name] = state[name].to(weight)
+    state["step"] += 1
+    return int(state["step"])
+
+
+@torch.no_grad()
+def _update(weights: list[Tensor], states: list[dict[str, Any]], number: int, group: dict[str, Any]) -> None:
+    beta1, beta2 = group["betas"]
+    # fairseq adds eps to the root of the biased second moment, torch to that of the unbiased one
+    eps = group["eps"] / math.sqrt(1 - beta2**number)
+    torch._fused_adamw_(
+        weights,
+        [weight.grad for weight in weights if weight.grad is not None],
+        [state["exp_avg"] for state in states],
+        [state["exp_avg_sq"] for state in states],
+        [],
+        [torch.tensor(float(number))] * len(weights),
+        lr=group["lr"],
+        beta1=beta1,
+        beta2=beta2,
+        weight_decay=group["weight_decay"],
+        eps=eps,
+        amsgrad=False,
+        maximize=False,
+    )
