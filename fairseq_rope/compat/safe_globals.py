@@ -10,6 +10,7 @@ import argparse
 import collections
 import typing
 
+import numpy
 import torch
 from fairseq.distributed.utils import _TensorPlaceholder
 from omegaconf import DictConfig, ListConfig, base, nodes
@@ -27,8 +28,15 @@ _FAIRSEQ_TYPES: list[typing.Any] = [
     *(bool, int, float, str, list, dict, tuple, set),
     collections.defaultdict,
 ]
+# fairseq keeps the counts of --eval-bleu as arrays among its meters; what an array holds must be trusted by itself
+_RECONSTRUCT = numpy.zeros(0).__reduce__()[0]
+_ARRAY_TYPES: list[typing.Any] = [
+    # numpy 1 and 2 name it by different modules, and read each other's files
+    *((_RECONSTRUCT, f"numpy.{core}.multiarray._reconstruct") for core in ("core", "_core")),
+    *(numpy.ndarray, numpy.dtype, type(numpy.dtype(numpy.int64)), type(numpy.dtype(numpy.float64))),
+]
 
 
 def allow_fairseq_checkpoints() -> None:
     """Add fairseq's own types to those that `torch.load` trusts in this process."""
-    torch.serialization.add_safe_globals(_FAIRSEQ_TYPES)
+    torch.serialization.add_safe_globals([*_FAIRSEQ_TYPES, *_ARRAY_TYPES])

@@ -1,13 +1,18 @@
 """Trusted checkpoints load with torch's protection on, and a malicious one is refused by name."""
 
 import os
+import pickle
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+from fairseq_rope.compat.safe_globals import allow_fairseq_checkpoints
 from tests.support import ROOT
 from tests.support.trained import Trained
 
@@ -41,6 +46,30 @@ def test_a_malicious_checkpoint_is_refused_and_runs_nothing(trained: Trained, tm
     assert done.returncode != 0
     assert "posix.system" in done.stderr
     assert not (tmp_path / "pwned").exists() and not (tmp_path / "average.pt").exists()
+
+
+def test_arrays_are_trusted_and_what_they_hold_is_not(tmp_path: Path):
+    allow_fairseq_checkpoints()
+    counts = {"counts": np.array([3, 1]), "sums": np.array([0.5])}
+    torch.save(counts, tmp_path / "meters.pt")
+    loaded = torch.load(tmp_path / "meters.pt")
+    assert all(
+        np.array_equal(loaded[name], array) and loaded[name].dtype == array.dtype for name, array in counts.items()
+    )
+    torch.save(np.array([Malicious(tmp_path / "pwned")], dtype=object), tmp_path / "objects.pt")
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(tmp_path / "objects.pt")
+    assert not (tmp_path / "pwned").exists()
+
+
+@pytest.mark.parametrize("core", [b"numpy.core.", b"numpy._core."])
+def test_arrays_of_numpy_1_and_2_are_read_by_each_other(tmp_path: Path, core: bytes):
+    allow_fairseq_checkpoints()
+    torch.save(np.array([3, 1]), tmp_path / "array.pt")
+    with zipfile.ZipFile(tmp_path / "array.pt") as saved, zipfile.ZipFile(tmp_path / "other.pt", "w") as other:
+        for name in saved.namelist():
+            other.writestr(name, re.sub(rb"numpy\._?core\.", core, saved.read(name)))
+    assert torch.load(tmp_path / "other.pt").tolist() == [3, 1]
 
 
 def test_nothing_switches_the_protection_off():
