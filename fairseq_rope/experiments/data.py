@@ -11,7 +11,8 @@ models              NAME -> a model, in the order of the table:
     buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd,
                     low, high}]: the ends of a 95% bootstrap interval of the mean, for the noise of the test set
     curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
-                    of the same length; seconds are those of training up to then, earlier processes included
+                    of the same length; seconds are those of training up to then, earlier processes included; and
+                    valid_bleu, a fifth, where the training logged BLEU of the validation set
 seed_differences    the noise of training, by differences paired by seed: [{statistic, baseline, model, kind, seeds,
                     values, independent, mean, low, high}]: model less baseline, or their ratio, by seed; how many of
                     them are independent, for fine-tunings of one pre-trained model are one; mean and the ends of its
@@ -139,7 +140,7 @@ def _bootstraps(found: ModelBootstrap) -> Iterator[dict[str, Any]]:
 
 def _curve(folder: Path) -> dict[str, Any]:
     log = read_train_log(folder / "train.log")
-    return {
+    curve = {
         "folder": folder.name,
         "finished": log.is_finished,
         "updates": [each.updates for each in log.validations],
@@ -147,6 +148,9 @@ def _curve(folder: Path) -> dict[str, Any]:
         "losses": [number(each.loss) for each in log.validations],
         "seconds": [number(log.clock.seconds_at(each.updates)) for each in log.validations],
     }
+    if log.bleu:
+        curve["valid_bleu"] = [each.bleu for each in log.validations]
+    return curve
 
 
 def _over_seeds(values: Mapping[int, float]) -> dict[str, Any]:

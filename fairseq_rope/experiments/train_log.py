@@ -12,6 +12,7 @@ from fairseq_rope_data.errors import UserError
 _END = r"(?: \||$)"
 _NUMBER = r"([0-9]{1,15})"
 _VALID = re.compile(rf"epoch {_NUMBER} \| valid on .*?\| loss (\S+) .*\| num_updates {_NUMBER}{_END}")
+_BLEU = re.compile(r" \| bleu (\S+) \|")
 _TRAIN = re.compile(rf"epoch [0-9]+ \| loss .*\| wall (\S+){_END}")
 _UPDATES = re.compile(rf"\| num_updates {_NUMBER} \|")
 _INNER = re.compile(rf"epoch [0-9]+: .*, num_updates={_NUMBER}, .*, wall=([0-9.]{{1,15}})$")
@@ -25,11 +26,19 @@ class NoValidationError(UserError):
 
 @dataclass(frozen=True)
 class Validation:
-    """The validation loss (as in training, bits a token) after so many epochs, the last perhaps begun, and updates."""
+    """A validation after so many epochs, the last perhaps begun, and updates.
+
+    Args:
+        epoch: from 1.
+        updates: of the training until then.
+        loss: as in training, bits a token.
+        bleu: of the validation set, as the training searched and tokenized; None where it logs none.
+    """
 
     epoch: int
     updates: int
     loss: float
+    bleu: float | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,16 @@ class TrainLog:
         """The validation of the lowest loss; one whose loss is not a number only where all are."""
         return min(self.validations, key=lambda each: (math.isnan(each.loss), each.loss))
 
+    @property
+    def bleu(self) -> list[tuple[Validation, float]]:
+        """The validations that have a BLEU, each with it."""
+        return [(each, each.bleu) for each in self.validations if each.bleu is not None]
+
+    @property
+    def best_bleu(self) -> tuple[Validation, float] | None:
+        """The validation of the highest BLEU, the first of equal ones; None where none has it."""
+        return max(self.bleu, key=lambda each: each[1], default=None)
+
 
 def read_train_log(path: Path) -> TrainLog:
     """Read a log; what was repeated after a resume counts as it last was, and a last line without its end does not.
@@ -76,7 +95,10 @@ def read_train_log(path: Path) -> TrainLog:
         line = line.removesuffix("\r")
         if match := _VALID.search(line):
             epoch, updates = int(match[1]), int(match[3])
-            validations[updates] = Validation(epoch, updates, _float(match[2], f"{path}:{number}: loss"))
+            loss, bleu = _float(match[2], f"{path}:{number}: loss"), _BLEU.search(line)
+            validations[updates] = Validation(
+                epoch, updates, loss, None if bleu is None else _float(bleu[1], f"{path}:{number}: bleu")
+            )
             clock.end_part(updates)
         elif "| valid on " in line:
             raise UserError(f"{path}:{number}: a validation must have a loss and num_updates: damaged, or cut off?")

@@ -26,6 +26,8 @@ from fairseq_rope_data.errors import UserError
 StatisticsOf = Callable[[Path], dict[str, Statistic]]
 
 TRAINED, UNTRAINED, PRETRAINED = "train.log", "baseline.txt", "pretrained"
+# no score of a test set: of the validation set, searched greedily, in the tokens of the training
+VALID_BLEU = "valid BLEU (greedy), best"
 _NAME = re.compile(r"(?s:(.+?))(?:-seed([0-9]+))?")
 
 
@@ -161,6 +163,9 @@ def _training_statistics(folder: Path) -> dict[str, Statistic]:
         "training, minutes": Statistic((log.seconds / 60,), specs=(".1f",)),
         "valid loss, best": Statistic((best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f"), "difference", True),
     }
+    if log.best_bleu is not None:
+        validation, bleu = log.best_bleu
+        rows[VALID_BLEU] = Statistic((bleu, validation.epoch), "{} (epoch {})", (".2f", ".0f"), "difference")
     if not math.isnan(log.words_per_second):
         rows["training, words/s"] = Statistic((log.words_per_second,), specs=(",.0f",), compared="ratio")
     return rows

@@ -12,7 +12,8 @@ from fairseq_rope.experiments.same_data import compared_models, data_files
 from fairseq_rope.experiments.work_folder import Model, validated_models
 from fairseq_rope.page import tables, verdict
 from fairseq_rope.page.comparisons import comparisons
-from fairseq_rope.page.figures import blocks_figure, curves_figure, length_figure, windows_figure
+from fairseq_rope.page.figures import blocks_figure, length_figure, windows_figure
+from fairseq_rope.page.learning import bleu_figure, curves_figure
 from fairseq_rope.page.origin import run_starts
 from fairseq_rope.page.settings import differing_settings, run_settings
 from fairseq_rope_data.errors import UserError
@@ -126,13 +127,14 @@ def _figures(models: Sequence[Model], results: Mapping[str, Any]) -> dict[str, A
     """Return the figures; None and a remark in their place where matplotlib is not installed."""
     test_sets = dict.fromkeys(name for model in results["models"].values() for name in model["buckets"])
     try:
-        curves = curves_figure(results["models"])
+        curves, bleu = curves_figure(results["models"]), bleu_figure(results["models"])
         lengths = [length_figure(results["models"], test_set) for test_set in test_sets]
         lengths += [windows_figure(curves, test_set) for test_set, curves in _window_curves(models, test_sets)]
         lengths += [blocks_figure(block_curves(models, test_set), test_set) for test_set in block_sets(models)]
     except UserError as error:
-        return {"curves": None, "lengths": [], "no_figures": str(error)}
-    return {"curves": curves, "lengths": [each for each in lengths if each is not None], "no_figures": ""}
+        return {"curves": None, "bleu_curves": None, "lengths": [], "no_figures": str(error)}
+    shown = {"curves": curves, "bleu_curves": bleu}
+    return {**shown, "lengths": [each for each in lengths if each is not None], "no_figures": ""}
 
 
 def _window_curves(models: Sequence[Model], test_sets: Iterable[str]) -> Iterator[tuple[str, LengthCurves]]:

@@ -1,12 +1,9 @@
 """The figures of the page, each with the table of its numbers: for screen readers, and to copy from."""
 
-import math
-import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairseq_rope.experiments.curves import name_axes
 from fairseq_rope.experiments.figure import MARKERS, line_style
 from fairseq_rope.experiments.length_curves import Point
 from fairseq_rope.experiments.length_figure import plot_length_curves
@@ -29,37 +26,6 @@ class PageFigure:
     caption: str
     svg: str
     table: PageTable
-
-
-def curves_figure(models: Mapping[str, Any]) -> PageFigure:
-    """Draw validation loss over updates, a thin line for each run and a thick one for the mean over seeds.
-
-    Args:
-        models: those of `experiments.data.results_data`.
-    """
-    models = {name: model for name, model in models.items() if model["curves"]}
-    with page_style("curves") as (figure, axes):
-        for i, (name, model) in enumerate(models.items()):
-            style = line_style(i, COLORS)
-            runs = [_points(curve) for curve in model["curves"].values()]
-            several = len(runs) > 1
-            for points in runs:
-                axes.plot(*_axes(points), **style, linewidth=0.6 if several else 1.8, alpha=0.6 if several else 1)
-            axes.plot(*_axes(_mean(runs)), **style, linewidth=2.2, label=label(name))
-        name_axes(axes)
-        svg = svg_text(figure)
-    means = {name: _mean([_points(curve) for curve in model["curves"].values()]) for name, model in models.items()}
-    updates = _thinned(sorted({update for points in means.values() for update in points}))
-    rows = [
-        [f"{update:,}", *(f"{points[update]:.3f}" if update in points else "" for points in means.values())]
-        for update in updates
-    ]
-    return PageFigure(
-        "Validation loss over updates",
-        "Thin lines are runs, thick ones the mean over seeds where all have been validated.",
-        svg,
-        text_table(["updates", *means], rows),
-    )
 
 
 def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None:
@@ -144,26 +110,6 @@ def _point_cell(point: Point | None, spec: str) -> str:
     if point is None:
         return ""
     return f"{point.mean:{spec}}" if point.deviation is None else f"{point.mean:{spec}} ± {point.deviation:{spec}}"
-
-
-def _points(curve: Mapping[str, Any]) -> dict[int, float]:
-    return {updates: loss for updates, loss in zip(curve["updates"], curve["losses"], strict=True) if loss is not None}
-
-
-def _mean(runs: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    """Return the mean of those updates after which all runs have a loss."""
-    shared = sorted(set.intersection(*(set(run) for run in runs)))
-    return {update: statistics.fmean(run[update] for run in runs) for update in shared}
-
-
-def _axes(points: Mapping[int, float]) -> tuple[list[int], list[float]]:
-    return list(points), list(points.values())
-
-
-def _thinned(updates: Sequence[int], most: int = 15) -> list[int]:
-    """Return at most so many of them, evenly, the last one among them."""
-    step = max(1, math.ceil(len(updates) / most))
-    return list(reversed(updates[::-1][::step]))
 
 
 def _end(bucket: Mapping[str, Any], name: str) -> float:

@@ -4,6 +4,7 @@
     python -m fairseq_rope.tools.plot runs/windows --windows test --source-lang en --output lengths.png
     python -m fairseq_rope.tools.plot runs/mlm --lengths valid --output lengths.png
 
+Learning curves are the validation loss over updates, and beside it BLEU of the validation set where trainings log it.
 --windows SET draws BLEU of that test set, alone and in windows of several sentences, over their mean length by that of
 the longest training example: means over seeds with standard deviations. Lengths are tokens of WORK/text, in BPE.
 --lengths SET draws the bits of masked tokens, over the length of blocks by that of training, in the same way.

@@ -9,6 +9,7 @@ A run is a folder of WORK with a train.log; its scores are in score-SET.json, as
 one model with several seeds (rope, rope-seed2, rope-seed3 ...) share a column: mean ± standard deviation. Several
 folders are one experiment, where their manifests tell the same data and no model and seed is in two of them. --models
 chooses the columns and their order, and so which model comes first; without it all models stand by their names.
+`valid BLEU (greedy), best` is of the validation set, while the model was trained (VALID_BLEU): no score of a test set.
 
 The first model is the baseline. Below stand the differences of each other model from it, by two kinds of noise:
 

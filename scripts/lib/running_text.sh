@@ -47,6 +47,7 @@ sides() {
 check_sides() {
   check_language SOURCE_LANG
   ((SHARDS == 1)) || die "SHARDS must be 1 with running text, whose lines belong together, but is $(quoted "$SHARDS")"
+  [[ $VALID_BLEU == 0 ]] || die "VALID_BLEU must be 0 with running text, which is not translated, but is $(quoted "$VALID_BLEU")"
   ((${#CLEAN[@]} + ${#WINDOWS[@]} == 0)) || die "CLEAN and WINDOWS are for parallel text, but are ${CLEAN[*]} ${WINDOWS[*]}"
 }
 

@@ -102,6 +102,7 @@ check_settings() {
   for name in MAX_EPOCH MAX_UPDATE; do
     [[ -z ${!name:-} ]] || check_number "$name" 1
   done
+  check_flag VALID_BLEU
   check_epochs
   check_hardware
   ((NODES == 1 || PARALLEL == 1)) || die "PARALLEL must be 1 on several nodes, but is $PARALLEL"

@@ -3,8 +3,8 @@
 #
 # In:  $WORK/data-bin
 # Out: $WORK/MODEL/{train.log,provenance.jsonl,checkpoint*.pt,averaged.pt}
-# Settings: MODEL_NAME, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, SOURCE_LANG, TARGET_LANG, SHARDS. With AVERAGE=() it is
-# the last checkpoint alone, less its optimizer's state.
+# Settings: MODEL_NAME, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, SOURCE_LANG, TARGET_LANG, SHARDS, VALID_BLEU, BPE. With
+# AVERAGE=() it is the last checkpoint alone, less its optimizer's state.
 # Beside each product stands what it was made from: $WORK/MODEL/{settings,averaged.pt.settings,...}, see records.sh.
 
 # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
@@ -25,6 +25,19 @@ train_options() {
   local -n options_=$1 architecture=MODEL_${name^^}
   # shellcheck disable=SC2034  # the caller reads it
   options_=("${architecture[@]}" "${TRAIN[@]}" --seed "$3" "${SAVE[@]}")
+}
+
+# bleu_options OPTIONS: fill the array OPTIONS with those by which fairseq-train logs BLEU at each validation. They are in no
+# record: the model that is trained is the same with and without them.
+bleu_options() {
+  local -n chosen_=$1
+  # shellcheck disable=SC2034  # the caller reads it
+  chosen_=()
+  ((VALID_BLEU)) || return 0
+  # greedy: a beam of 4 takes 2.5 times as long, and the curve is to compare models. The limit is for one that never stops
+  chosen_=(--eval-bleu --eval-bleu-args '{"beam": 1, "max_len_a": 1.2, "max_len_b": 10}' --eval-bleu-remove-bpe "$BPE")
+  # of Moses' tokens as they are; sentencepiece gives raw text, which sacreBLEU tokenizes
+  [[ $BPE == sentencepiece ]] || chosen_+=(--eval-tokenized-bleu)
 }
 
 train_record() { # MODEL SEED
@@ -51,7 +64,7 @@ first_stage() {
 
 # train_model MODEL SEED DIR: train, or go on after the last checkpoint that is whole.
 train_model() {
-  local dir=$3 batch options data before start=("${START[@]}")
+  local dir=$3 batch options data bleu before start=("${START[@]}")
   is_trained "$1" || return 0
   train_options options "$1" "$2"
   if [[ -f $dir/trained ]]; then
@@ -64,6 +77,7 @@ train_model() {
   find_hardware
   batch_options batch "$(batch_tokens "$1")" "$MAX_TOKENS"
   data_options data
+  bleu_options bleu
   if ((NODE_RANK == 0)); then
     mkdir -p -- "$dir"
     # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
@@ -74,7 +88,7 @@ train_model() {
     options+=(--log-file "$dir/train.log" --tensorboard-logdir "$dir/tensorboard")
   fi
   launch_training "$(training_data)" "${data[@]}" --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" \
-    "${start[@]}" "${batch[@]}" "${options[@]}" >&2
+    "${start[@]}" "${batch[@]}" "${options[@]}" "${bleu[@]}" >&2
   ((NODE_RANK > 0)) || : >"$dir/trained"
 }
 

@@ -6,9 +6,11 @@ import statistics
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
+from fairseq_rope.experiments import curves
 from fairseq_rope.experiments.bootstraps import comparison_table
 from fairseq_rope.experiments.data import results_json
 from fairseq_rope.experiments.reach import TITLE
@@ -20,7 +22,7 @@ from fairseq_rope.scoring.evaluation import ScoreSettings
 from fairseq_rope.tools import plot, results
 from fairseq_rope_data.errors import UserError
 from tests.support.corpora import sentences, system, write
-from tests.support.train_logs import LOG
+from tests.support.train_logs import BLEU_LOG, LOG
 
 NAMES = ("rope", "sinusoidal")
 
@@ -85,6 +87,18 @@ def test_seeds_of_a_model_share_a_column_with_mean_and_deviation(work: Path):
     losses = [8.25, 8.25, 8.75]
     spread = f"{statistics.mean(losses):.3f} ± {statistics.stdev(losses):.3f}"
     assert rows["valid loss, best"] == ["8.250 (epoch 2)", f"{spread} (epoch 2)", "8.250 (epoch 2)"]
+
+
+def test_the_best_bleu_of_validation_is_a_row_that_says_what_it_is_and_a_curve(work: Path):
+    assert "BLEU (greedy)" not in results_text(work) and "valid_bleu" not in results_json(work)
+    (work / "rope" / "train.log").write_text(BLEU_LOG)
+    lines = statistics_table(find_models(work), run_statistics).splitlines()
+    assert ["valid BLEU (greedy), best", "12.50 (epoch 2)", ""] in map(cells, lines)
+    models = json.loads(results_json(work))["models"]
+    assert models["rope"]["curves"]["1"]["valid_bleu"] == [0.31, 12.5]
+    assert "valid_bleu" not in models["sinusoidal"]["curves"]["1"]
+    statistic = models["rope"]["statistics"]["valid BLEU (greedy), best"]
+    assert (statistic["mean"], statistic["compared"], statistic["lower_is_better"]) == (12.5, "difference", False)
 
 
 @pytest.mark.parametrize(
@@ -281,3 +295,20 @@ def test_the_picture_is_a_png_with_a_line_for_each_run(
     monkeypatch.setattr(plot, "draw_curves", lambda logs, output: (drawn.extend(logs), draw(logs, output)))
     run_tool(plot, monkeypatch, work, "--output", work / "curves.png", *options)
     assert (work / "curves.png").read_bytes().startswith(b"\x89PNG") and drawn == names
+
+
+def test_the_picture_has_bleu_beside_the_loss_where_a_training_logged_it(work: Path, monkeypatch: pytest.MonkeyPatch):
+    figures: list[Any] = []
+    write_figure = curves.write_figure
+    monkeypatch.setattr(curves, "write_figure", lambda figure, to: (figures.append(figure), write_figure(figure, to)))
+    run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
+    (work / "rope" / "train.log").write_text(BLEU_LOG)
+    run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
+    without, with_bleu = figures
+    assert len(without.axes) == 1
+    losses, bleu = with_bleu.axes
+    assert bleu.get_ylabel() == "BLEU of the validation set (greedy)"
+    rope, sinusoidal = bleu.get_lines()
+    assert (*rope.get_xdata(), *rope.get_ydata()) == (124, 248, 0.31, 12.5) and not len(sinusoidal.get_xdata())
+    assert [text.get_text() for text in bleu.get_legend().get_texts()] == ["rope, best 12.50"]
+    assert rope.get_color() == losses.get_lines()[0].get_color()

@@ -8,7 +8,7 @@ import pytest
 from fairseq_rope.experiments.train_log import Validation, read_train_log
 from fairseq_rope.experiments.wall_clock import WallClock
 from fairseq_rope_data.errors import UserError
-from tests.support.train_logs import LOG
+from tests.support.train_logs import BLEU_LOG, LOG
 
 
 def test_a_log_gives_each_validation_as_it_last_was(tmp_path: Path):
@@ -16,6 +16,22 @@ def test_a_log_gives_each_validation_as_it_last_was(tmp_path: Path):
     log = read_train_log(tmp_path / "train.log")
     assert log.validations == [Validation(1, 124, 9.5), Validation(2, 248, 8.25)]
     assert (log.parameters, log.seconds) == (2568192, 150)
+
+
+def test_a_log_has_the_bleu_of_its_validations_where_the_training_searched(tmp_path: Path):
+    path = tmp_path / "train.log"
+    path.write_text(LOG)
+    log = read_train_log(path)
+    assert (log.bleu, log.best_bleu) == ([], None)
+    path.write_text(BLEU_LOG)
+    log = read_train_log(path)
+    assert log.validations == [Validation(1, 124, 9.5, 0.31), Validation(2, 248, 8.25, 12.5)]
+    assert log.best_bleu == (log.validations[1], 12.5)
+    # begun without, gone on with it; and of equal ones the first is the best
+    path.write_text(BLEU_LOG.replace(" bleu 0.31 |", ""))
+    assert [bleu for _, bleu in read_train_log(path).bleu] == [12.5]
+    path.write_text(BLEU_LOG.replace("bleu 0.31", "bleu 12.5"))
+    assert read_train_log(path).best_bleu == (Validation(1, 124, 9.5, 12.5), 12.5)
 
 
 def epoch(updates: int, words: float, seconds: int) -> str:
@@ -53,17 +69,18 @@ NUMBER = "num_updates 248 | best_loss 8.25"
     ("old", "new", "message"),
     [
         ("loss 8.25 | nll", "loss x8 | nll", "train.log:6: loss must be a number, but is 'x8'"),
+        ("bleu 0.31", "bleu 0,31", "train.log:2: bleu must be a number, but is '0,31'"),
         ("wall 150", "wall x", "train.log:7: wall must be a number, but is 'x'"),
         (NUMBER, "num_up", "train.log:6: a validation must have a loss and num_updates: damaged, or cut off"),
         (NUMBER, "num_updates 22026-11-22 03:00:00 | INFO | fairseq", "train.log:6: a validation must have"),
         (NUMBER, "num_updates " + "9" * 5000, "train.log:6: a validation must have"),
         (NUMBER, "num_updates \u0662\u0664\u0668", "train.log:6: a validation must have"),
     ],
-    ids=["loss", "wall", "cut", "cut and gone on", "5,000 digits", "other digits"],
+    ids=["loss", "bleu", "wall", "cut", "cut and gone on", "5,000 digits", "other digits"],
 )
 def test_a_damaged_entry_of_a_log_is_named(tmp_path: Path, old: str, new: str, message: str):
-    assert old in LOG
-    (tmp_path / "train.log").write_text(LOG.replace(old, new))
+    assert old in BLEU_LOG
+    (tmp_path / "train.log").write_text(BLEU_LOG.replace(old, new))
     with pytest.raises(UserError, match=message):
         read_train_log(tmp_path / "train.log")
 

@@ -193,6 +193,25 @@ def test_before_the_first_score_there_are_curves(tmp_path: Path):
     assert any(tag == "svg" for tag, _ in reader.elements)
 
 
+def test_bleu_of_validation_is_a_second_figure_with_its_table_and_no_score_of_a_test(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2, "sinusoidal": 0.5})
+    before = page_contents([work])
+    assert before["bleu_curves"] is None
+    for folder in ("rope", "rope-seed2"):
+        log = work / folder / "train.log"
+        scored = log.read_text().replace("ppl 477 |", "ppl 477 | bleu 0.31 |")
+        log.write_text(scored.replace("ppl 77 |", "ppl 77 | bleu 99.5 |"))
+    found = page_contents([work])
+    assert found["verdicts"] == before["verdicts"] and found["curves"] == before["curves"]
+    figure = found["bleu_curves"]
+    assert figure.table.head == ["updates", "rope"]
+    assert [[cell.text for cell in row] for row in figure.table.rows] == [["124", "0.31"], ["248", "99.50"]]
+    page = render(found)
+    assert Reader(page).inside == []
+    assert page.index("<h3>Validation loss over updates") < page.index("<h3>BLEU of the validation set over updates")
+    assert "it is no score of a test set" in page and "valid BLEU (greedy), best" in Reader(page).text("th")
+
+
 def test_without_matplotlib_the_page_has_its_tables(work: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     page = render(page_contents([work]))

@@ -88,6 +88,7 @@ BAD = {  # arguments after the others, settings -> the error
     "an empty name": (["--train", "a", ""], {}, "--train must name files, but has an empty name"),
     "a missing file": (["--valid", "nowhere.txt"], {}, "--valid nowhere.txt: there is no such file"),
     "shards": ([], {"SHARDS": "2"}, "SHARDS must be 1 with running text, whose lines belong together, but is 2"),
+    "BLEU": ([], {"VALID_BLEU": "1"}, "VALID_BLEU must be 0 with running text, which is not translated, but is 1"),
     "a language": (["--lang", "../en"], {}, "SOURCE_LANG must be of letters, digits, _ and -, but is ../en"),
     "a conf": (["--conf", "none"], {}, "--conf none: there is no "),
     "a model": (

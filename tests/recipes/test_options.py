@@ -36,6 +36,7 @@ BITEXT = {  # arguments, settings -> the error
         {"MAX_TOKENS": "99999999999999999999"},
         "MAX_TOKENS must be a whole number from 1, but is 99999999999999999999",
     ),
+    "BLEU of validation": ([], {"VALID_BLEU": "yes"}, "VALID_BLEU must be 0 or 1, but is yes"),
     "GPUs": ([], {"GPUS": "all"}, "GPUS must be a number, but is all"),
     "precision": ([], {"PRECISION": "fp8"}, "PRECISION must be bf16, fp16 or fp32, but is fp8"),
     "nodes": ([], {"NODES": "two"}, "NODES must be a number from 1, but is two"),

@@ -137,6 +137,30 @@ def test_other_text_or_settings_are_refused_before_work_and_what_is_made_from_ot
     assert state(work) == before and not stubs.calls("fairseq-train")
 
 
+def test_a_training_goes_on_with_or_without_bleu_of_its_validation(stubs: Stubs, work: Path):
+    for folder in ("trained", "averaged.pt", "generate-test.log"):
+        (work / "rope" / folder).unlink()
+    before = (work / "rope" / "settings").read_bytes()
+    done = stubs.run(work, *stubs.command("train"), VALID_BLEU="1")
+    assert done.returncode == 0, done.stderr
+    (call,) = stubs.calls("fairseq-train")
+    chosen = call[call.index("--eval-bleu") :][:6]
+    search = '{"beam": 1, "max_len_a": 1.2, "max_len_b": 10}'
+    assert chosen[:5] == ["--eval-bleu", "--eval-bleu-args", search, "--eval-bleu-remove-bpe", "subword_nmt"]
+    assert chosen[5] == "--eval-tokenized-bleu"
+    assert (work / "rope" / "settings").read_bytes() == before
+    (work / "rope" / "trained").unlink()
+    done = stubs.run(work, *stubs.command("train"))
+    assert done.returncode == 0 and not any("--eval" in word for word in stubs.calls("fairseq-train")[0]), done.stderr
+
+
+def test_bleu_of_validation_is_of_raw_text_with_sentencepiece(stubs: Stubs, tmp_path: Path):
+    done = stubs.run(tmp_path, *stubs.command(conf="BPE_MERGES=60"), BPE="sentencepiece", VALID_BLEU="1")
+    assert done.returncode == 0, done.stderr
+    (call,) = stubs.calls("fairseq-train")
+    assert call[call.index("--eval-bleu-remove-bpe") + 1] == "sentencepiece" and "--eval-tokenized-bleu" not in call
+
+
 def test_a_training_does_not_depend_on_how_it_will_be_evaluated(stubs: Stubs, work: Path):
     done = stubs.run(work, *stubs.command("train", conf="GENERATE=(--beam 1)\nAVERAGE=(--num-epoch-checkpoints 7)"))
     assert done.returncode == 0, done.stderr
