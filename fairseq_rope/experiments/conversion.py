@@ -9,9 +9,10 @@ import re
 from pathlib import Path
 
 from fairseq_rope.experiments.markdown import table
+from fairseq_rope.experiments.origins import origin_notes
 from fairseq_rope.experiments.statistic import cell
 from fairseq_rope.experiments.train_log import read_train_log
-from fairseq_rope.experiments.work_folder import bucket_statistics, reports, window_statistics
+from fairseq_rope.experiments.work_folder import Model, bucket_statistics, reports, window_statistics
 from fairseq_rope_data.errors import UserError
 
 _START = {"converted": "converted-0", "continued": "original"}
@@ -39,6 +40,7 @@ def conversion_text(work: Path) -> str:
     minutes = (f"{name} {read_train_log(work / name / 'train.log').seconds / 60:.1f}" for name in models)
     updates = table(conversion_columns(work))
     parts = [f"By updates after the switch:\n\n{updates}", f"Minutes of training: {', '.join(minutes)}"]
+    parts += origin_notes([Model(name, {1: work / name}) for name in models])
     if any(buckets.values()):
         parts.append(f"BLEU by words of the source:\n\n{table(buckets)}")
     return "\n\n".join(parts)

@@ -26,8 +26,8 @@ reach               what a model needs to reach the best validation loss of the 
                     SEED -> number, null where never, other: SEED -> what the other needed, mean, other_mean, ratio};
                     these three over the seeds in `reached` alone
 signatures          NAME of a score -> [signature], one unless runs were scored in different ways
-notes               [text]: runs left out since they have no validation, trainings that have not ended, text scored in
-                    spite of a breach, seeds without a pair
+notes               [text]: runs left out since they have no validation, in what the origin of runs differs, trainings
+                    that have not ended, text scored in spite of a breach, seeds without a pair
 """
 
 import dataclasses
@@ -40,6 +40,7 @@ from typing import Any
 
 from fairseq_rope.experiments.bootstraps import ModelBootstrap, bootstraps
 from fairseq_rope.experiments.bucket_intervals import Buckets, bucket_intervals
+from fairseq_rope.experiments.origins import origin_notes
 from fairseq_rope.experiments.pairs import pair_notes
 from fairseq_rope.experiments.reach import reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
@@ -73,7 +74,7 @@ def results_data(found: Sequence[Model]) -> dict[str, Any]:
         "bootstraps": [one for each in bootstraps(models) for one in _bootstraps(each)],
         "reach": [dataclasses.asdict(each) for each in reaches(models)],
         "signatures": score_signatures(folders),
-        "notes": left_out + run_notes(folders) + pair_notes(models),
+        "notes": left_out + origin_notes(models) + run_notes(folders) + pair_notes(models),
     }
     # the keys are text, as in the JSON
     return dict(json.loads(json.dumps(fields, allow_nan=False)))

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from fairseq_rope.experiments.origins import STARTS
 from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.train_log import needed_lines
 from fairseq_rope.experiments.work_folder import PRETRAINED, TRAINED, UNTRAINED, is_trained
@@ -17,7 +18,6 @@ from fairseq_rope_data.files import complete_folder
 from fairseq_rope_data.manifest import MANIFEST
 
 _AS_THEY_ARE = ("score-*.json", "predictions-*.tsv", UNTRAINED, PRETRAINED, "settings")
-_STARTS = "provenance.jsonl"
 # an absolute path of two names or more, after what cannot be a part of one
 _PATH = re.compile(r"(?<![\w.:/])(?:/[^/\s'\"\\]+)+/([^/\s'\"\\]+)")
 
@@ -65,6 +65,6 @@ def _keep_run(run: Path, folder: Path) -> None:
     for pattern in _AS_THEY_ARE:
         for file in run.glob(pattern):
             shutil.copyfile(file, folder / file.name)
-    if (run / _STARTS).is_file():
-        starts = (run / _STARTS).read_text(encoding="utf-8", errors="replace")
-        (folder / _STARTS).write_text(without_folders(starts), encoding="utf-8")
+    if (run / STARTS).is_file():
+        starts = (run / STARTS).read_text(encoding="utf-8", errors="replace")
+        (folder / STARTS).write_text(without_folders(starts), encoding="utf-8")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from fairseq_rope.experiments.bootstraps import bootstrap_text, bootstraps
 from fairseq_rope.experiments.markdown import table, transposed
+from fairseq_rope.experiments.origins import origin_notes
 from fairseq_rope.experiments.pairs import ONE_SEED, has_one_seed, pair_notes
 from fairseq_rope.experiments.reach import TITLE, reach_table, reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
@@ -34,7 +35,8 @@ def results_text(work: Path | Sequence[Path], names: Sequence[str] = ()) -> str:
     """
     models, left_out = validated_models(compared_models(work, names))
     folders = run_folders(models)
-    parts = [_with_remarks(statistics_table(models, run_statistics), folders, left_out), *_training_noise(models)]
+    notes = left_out + origin_notes(models)
+    parts = [_with_remarks(statistics_table(models, run_statistics), folders, notes), *_training_noise(models)]
     parts += [bootstrap_text(each) for each in bootstraps(models)]
     if reached := [*reaches(models)]:
         parts.append(f"{TITLE}\n\n{reach_table(reached)}")
@@ -62,7 +64,8 @@ def chosen_results_text(work: Path | Sequence[Path], names: Sequence[str], stati
             works = ", ".join(map(str, [work] if isinstance(work, Path) else work))
             raise UserError(f"--statistics {name}: no model in {works} has it, only {', '.join(known)}")
     scores = {name.partition(": ")[2] for name in statistics}
-    parts = [_with_remarks(table(transposed(columns, statistics)), run_folders(models), left_out, scores)]
+    notes = left_out + origin_notes(models)
+    parts = [_with_remarks(table(transposed(columns, statistics)), run_folders(models), notes, scores)]
     parts += _training_noise(models, statistics)
     return "\n\n".join(parts)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from fairseq_rope.experiments.markdown import table, transposed
+from fairseq_rope.experiments.origins import origin_notes
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
 from fairseq_rope.experiments.statistic import Statistic, cell
 from fairseq_rope.experiments.train_log import read_train_log
@@ -48,6 +49,7 @@ def stages_text(work: Path, names: Sequence[str] = ()) -> str:
             table(transposed(lengths, columns)),
             *notes,
             *left_out,
+            *origin_notes(models),
             *run_notes(folders),
         ]
     )

@@ -8,13 +8,13 @@ from fairseq_rope.experiments.block_curves import block_curves, block_sets
 from fairseq_rope.experiments.conversion import conversion_columns, is_conversion
 from fairseq_rope.experiments.data import results_data
 from fairseq_rope.experiments.length_curves import Point, length_curves
+from fairseq_rope.experiments.origins import run_starts
 from fairseq_rope.experiments.same_data import compared_models, data_files
 from fairseq_rope.experiments.work_folder import Model, validated_models
 from fairseq_rope.page import tables, verdict
 from fairseq_rope.page.comparisons import comparisons
 from fairseq_rope.page.figures import blocks_figure, length_figure, windows_figure
 from fairseq_rope.page.learning import bleu_figure, curves_figure
-from fairseq_rope.page.origin import run_starts
 from fairseq_rope.page.settings import differing_settings, run_settings
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.manifest import Facts
