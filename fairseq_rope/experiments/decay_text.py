@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairseq_rope.experiments.attention_distances import StackAttention
 from fairseq_rope.experiments.decay import Decay
+from fairseq_rope.experiments.distance_sums import StackAttention
 from fairseq_rope.experiments.markdown import table
 
 # title of a model -> stack -> what was measured
@@ -20,7 +20,7 @@ def table_rows(limit: int) -> list[int]:
 
 
 def decay_text(decays: Sequence[Decay], measured: Measured, *, limit: int) -> str:
-    """Return the tables of formulas and of each model, as Markdown."""
+    """Return the tables of formulas and of each model, means over its heads, as Markdown."""
     parts = [_formulas(decays, limit)] if decays else []
     for title, stacks in measured.items():
         parts += [f"{title}, attention by distance", _measured(stacks, limit)]
@@ -46,7 +46,8 @@ def _measured(stacks: Mapping[str, StackAttention], limit: int) -> str:
     shown = [n for n in sorted({-n for n in rows} | {*rows}) if n in there]
     columns: dict[str, dict[str, str]] = {}
     for stack, found in stacks.items():
-        weights, relative, end = found.weights.mean(dim=0), found.relative.mean(dim=0), float(found.end_weights.mean())
+        weights, relative = found.weights.mean(dim=(0, 1)), found.relative.mean(dim=(0, 1))
+        end = float(found.end_weights.mean())
         for name, values, of_end, form in (
             ("weight", weights, end, ".4f"),
             ("weight / even", relative, end / found.even_end, ".2f"),
@@ -59,7 +60,7 @@ def _measured(stacks: Mapping[str, StackAttention], limit: int) -> str:
 
 
 def decay_json(decays: Sequence[Decay], measured: Measured) -> str:
-    """Return everything as one JSON object; what belongs to distances stands in their order."""
+    """Return everything as one JSON object; what belongs to distances stands in their order, heads count from 1."""
     formulas = [
         {
             "title": decay.title,
@@ -81,7 +82,12 @@ def _fields(found: StackAttention) -> dict[str, Any]:
         "distances": found.distances.tolist(),
         "pairs": found.pairs.tolist(),
         "even": found.even.tolist(),
-        "weights_by_layer": found.weights.tolist(),
+        "weights_by_layer": found.weights.mean(dim=1).tolist(),
         "even_end": found.even_end,
-        "end_weights_by_layer": found.end_weights.tolist(),
+        "end_weights_by_layer": found.end_weights.mean(dim=1).tolist(),
+        "heads": [
+            {"layer": layer, "head": head, "weights": weights.tolist(), "end_weight": float(end)}
+            for layer, (heads, ends) in enumerate(zip(found.weights, found.end_weights, strict=True), 1)
+            for head, (weights, end) in enumerate(zip(heads, ends, strict=True), 1)
+        ],
     }

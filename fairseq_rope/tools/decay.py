@@ -12,8 +12,9 @@ are equal. docs/decay.md says what both show, and what they don't.
 --path measures self-attention on sentence pairs of --data, the decoder being given the reference: for each distance,
 the key's position less the query's, the mean weight over sentences, queries, heads and layers; that by even attention,
 where a query's weight is shared out evenly among the keys that it sees: 1 where distance does not matter; and how many
-pairs there are. </s> as a key is counted apart. Any encoder-decoder Transformer will do, whatever its positions; of one
-that rotates there are bound and cosine too. It runs on the CPU.
+pairs there are. </s> as a key is counted apart. --json has each head, and the picture of a single model a panel for
+each layer with its heads. Any encoder-decoder Transformer will do, whatever its positions; of one that rotates there
+are bound and cosine too. It runs on the CPU.
 """
 
 import argparse
@@ -26,10 +27,11 @@ from fairseq_rope.checkpoints.data_folder import check_no_colon
 from fairseq_rope.checkpoints.loading import load_with_task
 from fairseq_rope.checkpoints.subset_batches import SubsetBatches
 from fairseq_rope.compat.chatter import silence_libraries
-from fairseq_rope.experiments.attention_distances import StackAttention, attention_by_distance
+from fairseq_rope.experiments.attention_distances import attention_by_distance
 from fairseq_rope.experiments.decay import Rotation, decays, rotations, rotations_of
 from fairseq_rope.experiments.decay_figure import draw_decay
 from fairseq_rope.experiments.decay_text import decay_json, decay_text
+from fairseq_rope.experiments.distance_sums import StackAttention
 from fairseq_rope.experiments.figure import empty_figure
 from fairseq_rope.models._scaling import add_scaling_options
 from fairseq_rope_data import cli
@@ -77,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--subset", metavar="SET", help="with --path: which of its sets (default: valid)")
     add("--max-sentences", type=int, metavar="N", help="with --path: only the first N of them")
     add("--output", type=Path, metavar="FILE", help="the picture to write, FILE.png or FILE.svg (extra `plot`)")
-    add("--json", action="store_true", help="print one JSON object, with every distance and layer")
+    add("--json", action="store_true", help="print one JSON object, with every distance, layer and head")
     return parser
 
 

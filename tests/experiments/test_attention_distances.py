@@ -1,5 +1,6 @@
 """Measured attention by distance: slow loops over the float64 reference's weights, and what must hold in any model."""
 
+import itertools
 from collections import defaultdict
 
 import pytest
@@ -34,7 +35,7 @@ def measured(model, *, limit: int = LIMIT, **options):
     return attention_by_distance(model, batches(**options), limit=limit, pad=PAD, end=EOS)
 
 
-def slow_means(reference, side: str, layer: int) -> tuple[dict[int, tuple[int, float, float]], float, float]:
+def slow_means(reference, side: str, layer: int, head: int) -> tuple[dict[int, tuple[int, float, float]], float, float]:
     """By distance the pairs, the mean weight and the mean of even attention; and the last two of </s>, by query."""
     by_distance, ends, even_ends = defaultdict(list), [], []
     for source, target in PAIRS:
@@ -44,8 +45,7 @@ def slow_means(reference, side: str, layer: int) -> tuple[dict[int, tuple[int, f
             keys = range(i + 1) if side == "decoder" else range(len(tokens))
             if all(tokens[j] == EOS for j in keys):
                 continue
-            heads = [reference.attention[f"{side}.layers.{layer}.self_attn", head, i] for head in range(3)]
-            weights = [sum(float(head[j]) for head in heads) / 3 for j in keys]
+            weights = [float(x) for x in reference.attention[f"{side}.layers.{layer}.self_attn", head, i]]
             ends.append(sum(weights[j] for j in keys if tokens[j] == EOS))
             even_ends.append(sum(tokens[j] == EOS for j in keys) / len(keys))
             for j in keys:
@@ -64,16 +64,15 @@ def test_it_is_the_mean_over_pairs_of_the_references_weights(method: str, left_p
     model, reference = make_model(position_method=method)
     found = measured(model, left_pad=left_pad)
     for side, layers in (("encoder", 2), ("decoder", 3)):
-        assert len(found[side].weights) == len(found[side].end_weights) == layers
-        for layer in range(layers):
-            means, end, even_end = slow_means(reference, side, layer)
+        assert found[side].weights.shape[:2] == found[side].end_weights.shape == (layers, 3)
+        for layer, head in itertools.product(range(layers), range(3)):
+            means, end, even_end = slow_means(reference, side, layer, head)
             assert found[side].distances.tolist() == [*means]
             assert found[side].pairs.tolist() == [pairs for pairs, _, _ in means.values()]
-            assert found[side].weights[layer].tolist() == pytest.approx(
-                [mean for _, mean, _ in means.values()], abs=1e-5
-            )
+            weights = [mean for _, mean, _ in means.values()]
+            assert found[side].weights[layer, head].tolist() == pytest.approx(weights, abs=1e-5)
             assert found[side].even.tolist() == pytest.approx([even for _, _, even in means.values()])
-            assert float(found[side].end_weights[layer]) == pytest.approx(end, abs=1e-5)
+            assert float(found[side].end_weights[layer, head]) == pytest.approx(end, abs=1e-5)
             assert found[side].even_end == pytest.approx(even_end)
 
 
@@ -85,8 +84,8 @@ def test_keys_of_the_decoder_are_not_after_their_query():
 
 def test_all_weights_of_a_query_are_1_together():
     for found in measured(make_model()[0], limit=100).values():
-        of_words = (found.pairs * found.weights).sum(dim=1)
-        queries = of_words / (1 - found.end_weights)
+        of_words = (found.pairs * found.weights).sum(dim=-1)
+        queries = (of_words / (1 - found.end_weights)).flatten()
         assert queries.tolist() == pytest.approx([round(float(queries[0]))] * len(queries), rel=1e-5)
         assert float((found.pairs * found.even).sum() / (1 - found.even_end)) == pytest.approx(float(queries[0]))
 
@@ -118,20 +117,23 @@ def test_the_stock_model_is_measured_as_the_same_model_of_ours():
         near(found.weights, expected.weights, 1e-5)
 
 
-def test_a_model_that_was_measured_is_as_before():
-    model = small()
-    inputs = batches()[0]["net_input"]
+@pytest.mark.parametrize("arch", ["transformer_rope", "transformer"])
+def test_a_model_that_was_measured_is_as_before(arch: str):
+    model = small(arch)
+    inputs = batches(sizes=(2,))[0]["net_input"]
     before = model(**inputs)[0]
-    with recorded_self_attention(model.encoder) as recorded:
+    with recorded_self_attention(model.encoder, lambda weights: weights.shape) as recorded:
         near(model(**inputs)[0], before, LOGITS["same weights"])
-    assert len(recorded) == 2
+    batch, length = inputs["src_tokens"].shape
+    assert recorded == [(3, batch, length, length)] * 2
     assert torch.equal(model(**inputs)[0], before) and len(recorded) == 2
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
+    assert not any(getattr(module, "skip_embed_dim_check", False) for module in model.modules())
 
 
 def test_hooks_are_removed_after_an_error_too():
     model = small()
-    with pytest.raises(RuntimeError), recorded_self_attention(model.encoder):
+    with pytest.raises(RuntimeError), recorded_self_attention(model.encoder, len):
         raise RuntimeError
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in model.modules())
 
@@ -156,24 +158,48 @@ def test_text_without_words_is_refused():
         attention_by_distance(small(), [batch], limit=LIMIT, pad=PAD, end=EOS)
 
 
-def test_the_picture_has_layers_of_one_model_and_means_of_several_where_there_are_pairs_enough(
-    tmp_path, monkeypatch: pytest.MonkeyPatch
-):
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list:
+    """The figures that are drawn."""
+    found: list = []
     monkeypatch.setattr(decay_figure, "MIN_PAIRS", 20)
-    figures = []
-    monkeypatch.setattr(decay_figure, "write_figure", lambda figure, _: figures.append(figure))
+    monkeypatch.setattr(decay_figure, "write_figure", lambda figure, _: found.append(figure))
+    return found
+
+
+def lines_of(axes) -> dict[str, tuple[list, list]]:
+    """The lines of a panel that the legend names: where they are drawn, and their values."""
+    named = [line for line in axes.lines if not line.get_label().startswith("_")]
+    return {line.get_label(): ([*line.get_xdata()], [*line.get_ydata()]) for line in named}
+
+
+def test_the_picture_has_layers_of_one_model_and_means_of_several_where_there_are_pairs_enough(tmp_path, figures):
     first, second = measured(make_model()[0]), measured(make_model(position_method="alibi")[0])
     decay_figure.draw_decay([], {"a": first}, tmp_path / "a.svg")
     decay_figure.draw_decay([], {"a": first, "b": second}, tmp_path / "a.svg")
-    for side, alone, together in zip(first, figures[0].axes, figures[1].axes, strict=True):
+    alone, together = figures
+    assert len(together.axes) == 2
+    for side, axes, means in zip(first, alone.axes[:2], together.axes, strict=True):
         enough = first[side].pairs >= 20
         assert 2 < enough.sum() < len(enough)
-        lines = {line.get_label(): line for line in alone.lines}
-        layers = [f"layer {number + 1}" for number in range(len(first[side].weights))]
-        assert [label for label in lines if not label.startswith("_")] == [*layers, "mean of layers"]
-        for label, expected in zip(layers, first[side].relative, strict=True):
-            assert [*lines[label].get_xdata()] == first[side].distances[enough].tolist()
-            assert [*lines[label].get_ydata()] == expected[enough].tolist()
-        lines = {line.get_label(): [*line.get_ydata()] for line in together.lines}
-        for label, found in (("a", first), ("b", second)):
-            assert lines[label] == found[side].relative.mean(dim=0)[enough].tolist()
+        layers, places = first[side].relative.mean(dim=1)[:, enough], first[side].distances[enough].tolist()
+        names = [f"layer {number + 1}" for number in range(len(layers))]
+        expected = {**dict(zip(names, layers, strict=True)), "mean of layers": layers.mean(dim=0)}
+        assert lines_of(axes) == {name: (places, values.tolist()) for name, values in expected.items()}
+        values = [found[side].relative.mean(dim=(0, 1))[enough].tolist() for found in (first, second)]
+        assert [line for _, line in lines_of(means).values()] == [pytest.approx(each) for each in values]
+
+
+def test_the_picture_of_one_model_has_a_panel_for_each_layer_with_its_heads(tmp_path, figures):
+    found = measured(make_model()[0])
+    decay_figure.draw_decay([], {"a": found}, tmp_path / "a.svg")
+    panels = {axes.get_title(): lines_of(axes) for axes in figures[0].axes[2:]}
+    assert len(panels) == 5  # two layers of the encoder, three of the decoder
+    for side, layers in (("encoder", 2), ("decoder", 3)):
+        enough = found[side].pairs >= 20
+        places = found[side].distances[enough].tolist()
+        for layer in range(layers):
+            heads = found[side].relative[layer][:, enough]
+            expected = {f"head {head + 1}": heads[head] for head in range(3)} | {"mean of heads": heads.mean(dim=0)}
+            panel = panels[f"heads of the {side}'s layer {layer + 1}"]
+            assert panel == {name: (places, values.tolist()) for name, values in expected.items()}
