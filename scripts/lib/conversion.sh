@@ -55,6 +55,7 @@ check_given_files() {
   [[ $SEEDS == 1 ]] || die "--seeds cannot be used here, but is $SEEDS"
   check_shares
   set_windows
+  check_flag VALID_BLEU
   check_number WARMUP 0
   check_number AVERAGED 1
   check_number PARALLEL 1 999

@@ -33,7 +33,7 @@ bleu_options() {
   local -n chosen_=$1
   # shellcheck disable=SC2034  # the caller reads it
   chosen_=()
-  ((VALID_BLEU)) || return 0
+  [[ $VALID_BLEU == 1 ]] || return 0
   # greedy: a beam of 4 takes 2.5 times as long, and the curve is to compare models. The limit is for one that never stops
   chosen_=(--eval-bleu --eval-bleu-args '{"beam": 1, "max_len_a": 1.2, "max_len_b": 10}' --eval-bleu-remove-bpe "$BPE")
   # of Moses' tokens as they are; sentencepiece gives raw text, which sacreBLEU tokenizes

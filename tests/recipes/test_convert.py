@@ -217,6 +217,7 @@ def test_other_updates_another_checkpoint_and_other_data_are_refused(place: Stub
 BAD: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
     "no updates": (("--updates", "0"), {}, "--updates must be a whole number from 1, but is 0"),
     "a share": (("--updates", "10%"), {}, r"--updates must be a whole number from 1, but is 10%"),
+    "BLEU": ((), {"VALID_BLEU": "yes"}, "VALID_BLEU must be 0 or 1, but is yes"),
     "seeds": (("--seeds", "1,2"), {}, "--seeds cannot be used here, but is 1,2"),
     "a stage": (("fetch",), {}, "a stage must be of prepare train average evaluate, but is fetch"),
     "an option": (("--beam", "4"), {}, "there is no option --beam, see --help"),
