@@ -5,6 +5,8 @@
 #
 #   --train   UTF-8, plain or gzipped (.gz), joined in this order; likewise --valid. Once they are taken they may be left
 #             out. Neighboring lines belong together: a line is a paragraph or a sentence
+#   --without leave out of the training text each line that is a document of these files, white space apart: a
+#             document a line, or JSON lines with A, B and C, as of run_scm.sh
 #   --lang    the language, for the tokenizer; without it that of the conf
 #
 # Out:  $WORK/raw, text, data-bin and manifest.json; WORK is runs/mlm

@@ -6,6 +6,8 @@
 #
 #   --train   UTF-8, plain or gzipped (.gz), joined in this order; likewise --valid. Once they are taken they may be left
 #             out. A line is a document or a paragraph, and neighboring lines belong together
+#   --without leave out of the training text each line that is a document of these files, white space apart: a
+#             document a line, or JSON lines with A, B and C, as of run_scm.sh
 #   --lang    the name of the language in files (zh)
 #   --conf    stages: lengths, batches, steps; vocabulary (zh)
 #
@@ -16,7 +18,7 @@
 #       pictures of learning curves and of bits over length. Run again, it continues. WORK is runs/zh
 # Time: not measured yet.
 #
-# Example: bash scripts/run_zh.sh --train judgments.txt.gz --valid others.txt.gz
+# Example: bash scripts/run_zh.sh --train judgments.txt.gz --valid others.txt.gz --without scm/train.json scm/valid.json
 set -euo pipefail
 # shellcheck source=scripts/lib/recipe.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/recipe.sh"

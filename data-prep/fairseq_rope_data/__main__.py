@@ -13,7 +13,7 @@ from pathlib import Path
 from fairseq_rope_data.errors import UserError, run
 
 _TOOLS = "average classify compare convert decay huggingface keep masked plot repair report results score translate"
-_TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe wordpiece segment clean_corpus windows glue scm"
+_TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe wordpiece segment clean_corpus windows without glue scm"
 _RECORDS = "check_corpus check_text manifest check_manifest sgm grammar"
 # the modules that `python -m` runs, by command
 PROGRAMS = {

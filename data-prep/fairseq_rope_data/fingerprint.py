@@ -10,7 +10,12 @@ from pathlib import Path
 
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
-from fairseq_rope_data.manifest import facts, versions
+from fairseq_rope_data.manifest import Facts, facts, versions
+
+
+def described(found: Facts) -> str:
+    """Return the facts of a text in words."""
+    return f"{found.get('lines', 'no')} lines, {found['bytes']} bytes, sha256 {found['sha256']}"
 
 
 def main() -> None:
@@ -21,8 +26,7 @@ def main() -> None:
     if options.versions:
         print(*(f"{name} {version}" for name, version in versions().items()), sep="\n")
     for path in options.files:
-        found = facts(path)
-        print(f"{found.get('lines', 'no')} lines, {found['bytes']} bytes, sha256 {found['sha256']}")
+        print(described(facts(path)))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ of lines, which are the newlines.
 import hashlib
 import json
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from importlib import metadata
 from pathlib import Path
@@ -50,13 +50,18 @@ def plain(path: Path) -> AbstractContextManager[Readable]:
 
 def facts(path: Path) -> Facts:
     """Return size and SHA-256 of a file, and the number of lines if it is text; memory doesn't depend on its size."""
-    digest, size, lines, is_text = hashlib.sha256(), 0, 0, True
     with plain(path) as file:
-        while chunk := file.read(CHUNK):
-            digest.update(chunk)
-            size += len(chunk)
-            lines += chunk.count(b"\n")
-            is_text = is_text and b"\0" not in chunk
+        return facts_of(iter(lambda: file.read(CHUNK), b""))
+
+
+def facts_of(chunks: Iterable[bytes]) -> Facts:
+    """Return the same of the bytes of a file."""
+    digest, size, lines, is_text = hashlib.sha256(), 0, 0, True
+    for chunk in chunks:
+        digest.update(chunk)
+        size += len(chunk)
+        lines += chunk.count(b"\n")
+        is_text = is_text and b"\0" not in chunk
     return {**({"lines": lines} if is_text else {}), "bytes": size, "sha256": digest.hexdigest()}
 
 

@@ -1,21 +1,25 @@
 # Running text of one language in the place of parallel text: sourced after recipe.sh, whose stages and records stay.
 # shellcheck shell=bash
-# shellcheck disable=SC2034  # settings of other files
+# shellcheck disable=SC2034,SC2153  # settings of this file and of others
 #
-# In:  the files of --train and --valid, plain UTF-8 or gzipped, joined in their order; neighboring lines belong together
+# In:  the files of --train and --valid, plain UTF-8 or gzipped, joined in their order; neighboring lines belong together;
+#      those of --without, whose documents are left out of the training text
 # Out: $WORK/raw/{train,valid}.LANG, text, data-bin (train, valid, dict.txt) and manifest.json, see pipeline.sh
+#      $WORK/raw/train.LANG.without  what was left out: counts, and size and SHA-256 of the files of --without; the records
+#      have it, too
 # Settings: SOURCE_LANG, the language; those of pieces.sh.
 
 TEXT_SETTINGS=(SOURCE_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES)
 DICTIONARY=(--only-source)
 TEXT_train=() TEXT_valid=() # the files of each set
+TEXT_without=()             # and those of the documents to leave out
 FILES=()                    # these options, as they were given
 OWN_LANG=""
 
 # text_option ARGUMENT...: own_option for these options. The files of a set end before the next option or stage.
 text_option() {
   case $1 in
-    --train | --valid) need_value "a file" "$@" && take_files "$@" ;;
+    --train | --valid | --without) need_value "a file" "$@" && take_files "$@" ;;
     --lang) need_value "a language" "$@" && OWN_LANG=$2 ;;
     *) die "there is no option $1, see --help" ;;
   esac
@@ -71,27 +75,55 @@ check_given() {
     ((${#given[@]})) || ! has_stage fetch || [[ -s $WORK/raw/$set.$SOURCE_LANG || -s $WORK/text/$set.tok.$SOURCE_LANG ]] ||
       die "--$set FILE is needed: no $set text is in $WORK yet"
   done
+  for file in "${TEXT_without[@]}"; do
+    [[ -f $file || -f $file.gz ]] || die "--without $file: there is no such file"
+  done
+  ((${#TEXT_without[@]} == 0 || ${#TEXT_train[@]})) || die "--without needs --train: text that is taken already stays as it is"
 }
 
+# fetch_text: the record of what is left out stands there before the text that lacks it.
 fetch_text() {
+  local name=train.$SOURCE_LANG lacks
+  if ((${#TEXT_without[@]})); then
+    lacks=${GIVEN[$name]#*sha256 *, } # after the text's own SHA-256
+    log "$name is $lacks"
+    write_record "$WORK/raw/$name.without" "$lacks"
+  elif ((${#TEXT_train[@]})); then
+    rm -f -- "$WORK/raw/$name.without"
+  fi
   take_offered
 }
 
 offered() { # NAME
   local set=${1#raw/}
   local -n given=TEXT_${set%%.*}
-  python -m fairseq_rope_data.join_text -- "${given[@]}"
+  if loses_documents "$1"; then
+    python -m fairseq_rope_data.without "${given[@]}" --documents "${TEXT_without[@]}"
+  else
+    python -m fairseq_rope_data.join_text -- "${given[@]}"
+  fi
+}
+
+loses_documents() { # NAME
+  [[ $1 == raw/train.* ]] && ((${#TEXT_without[@]}))
 }
 
 fingerprints() { # NAME...
-  local name
+  local name facts
   for name in "$@"; do
-    if [[ -n ${OFFERED[$name]:-} ]]; then
+    if loses_documents "$name"; then
+      python -m fairseq_rope_data.without "${TEXT_train[@]}" --documents "${TEXT_without[@]}" --facts
+    elif [[ -n ${OFFERED[$name]:-} ]]; then
       offered "$name" | python -m fairseq_rope_data.fingerprint -- /dev/stdin
     else
-      python -m fairseq_rope_data.fingerprint -- "$WORK/$name"
+      facts=$(python -m fairseq_rope_data.fingerprint -- "$WORK/$name")
+      printf '%s%s\n' "$facts" "$(left_out "$name")"
     fi
   done
+}
+
+left_out() { # NAME: what the text that was taken lacks, as its record says it
+  [[ ! -s $WORK/$1.without ]] || printf ', %s' "$(<"$WORK/$1.without")"
 }
 
 check_corpus() { # SET PREFIX
