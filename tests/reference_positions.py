@@ -9,10 +9,11 @@ SHAW_CLIP = 16
 _PADDING_IDX = 1
 
 
-def absolute(m: int, size: int, table: Tensor | None) -> Tensor:
-    """Return what is added to the embedding of the token at `m`: a row of a learned `table`, or fairseq's sinusoids.
+def absolute(m: int, size: int, table: Tensor | None, *, scale: float = 1.0) -> Tensor:
+    """Return what is added to the embedding of the token at `m`: a row of a learned `table`, or `scale` sinusoids.
 
-    fairseq counts from the index of padding plus 1, and has all sines before all cosines, as tensor2tensor.
+    fairseq's have the scale 1.
+    It counts from the index of padding plus 1, and has all sines before all cosines, as tensor2tensor.
     """
     position = m + _PADDING_IDX + 1
     if table is not None:
@@ -20,7 +21,7 @@ def absolute(m: int, size: int, table: Tensor | None) -> Tensor:
     half = size // 2
     angles = [position * math.exp(-i * math.log(10000) / (half - 1)) for i in range(half)]
     row = [math.sin(angle) for angle in angles] + [math.cos(angle) for angle in angles]
-    return torch.tensor(row + [0.0] * (size % 2), dtype=torch.float64)
+    return scale * torch.tensor(row + [0.0] * (size % 2), dtype=torch.float64)
 
 
 def xpos_stretch(position: int, head_dim: int, *, rotary_dim: int, layout: str, **_: object) -> Tensor:

@@ -22,6 +22,7 @@ FIXED = {
     "rope_layout": "interleaved",
     "rope_restart_after": None,
     "position_method": "rope",
+    "sinusoid_scale": 1.0,
     "ffn": None,
     "segments": 0,
     "layer_norm_eps": 1e-5,

@@ -38,6 +38,12 @@ class RoformerModel(RobertaModel):
         """Add all options of `roberta` and our own; defaults stand in `roformer`."""
         super().add_args(parser)
         add_stack_options(parser)
+        parser.add_argument(
+            "--sinusoid-scale",
+            type=float,
+            metavar="S",
+            help="what sinusoids are multiplied by: 0.02 is BERT's deviation",
+        )
         parser.add_argument("--segments", type=int, metavar="N", help="embeddings of so many segments; 0: none")
         parser.add_argument("--layer-norm-eps", type=float, metavar="E", help="what layer norms add to the variance")
         parser.add_argument(
@@ -96,6 +102,10 @@ class RoformerModel(RobertaModel):
 
 
 def _check_own_options(args: Namespace) -> None:
+    if not 0 < args.sinusoid_scale < math.inf:
+        raise ValueError(f"--sinusoid-scale must be above 0 and finite, but is {args.sinusoid_scale}")
+    if args.sinusoid_scale != 1 and args.position_method != "sinusoidal":
+        raise ValueError(f"--sinusoid-scale cannot be used with --position-method {args.position_method}")
     if args.segments < 0:
         raise ValueError(f"--segments must be 0 or more, but is {args.segments}")
     if not 0 < args.layer_norm_eps < math.inf:
@@ -119,6 +129,7 @@ def roformer(args: Namespace) -> None:
     set_stack_defaults(args)
     # fairseq's arch would learn positions
     args.encoder_learned_pos = getattr(args, "encoder_learned_pos", False)
+    args.sinusoid_scale = getattr(args, "sinusoid_scale", 1.0)
     args.segments = getattr(args, "segments", 0)
     args.layer_norm_eps = getattr(args, "layer_norm_eps", 1e-5)
     args.offload_activations = getattr(args, "offload_activations", False)

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from fairseq_rope.modules.encoder import Encoder
 from fairseq_rope.modules.positions.base import PositionMethod
+from fairseq_rope.modules.scaled_sinusoids import ScaledSinusoids
 
 
 class SentenceEncoder(Encoder):
@@ -17,6 +18,9 @@ class SentenceEncoder(Encoder):
     def __init__(self, cfg: Any, dictionary: Any, embed_tokens: nn.Module, *, position_method: PositionMethod):
         super().__init__(cfg, dictionary, embed_tokens, position_method=position_method)
         self.separator = dictionary.eos()
+        if cfg.sinusoid_scale != 1:  # else they are fairseq's own, to the bit
+            length, scale = self.max_source_positions, cfg.sinusoid_scale
+            self.embed_positions = ScaledSinusoids(cfg.encoder.embed_dim, self.padding_idx, length=length, scale=scale)
         self.segment_embeddings = nn.Embedding(cfg.segments, cfg.encoder.embed_dim) if cfg.segments else None
 
     def forward(

@@ -70,7 +70,7 @@ def test_after_training_the_scaling_can_change_and_nothing_else(pretrained: Pret
     scaled = load(pretrained.checkpoint, pretrained.data, rope_scaling="linear", rope_scaling_factor=2)
     tokens = model.encode("Anna likes my sister .")
     assert not torch.equal(scaled.extract_features(tokens), model.extract_features(tokens))
-    for name, trained, other in (("rope_base", 10000.0, 500.0), ("segments", 0, 2), ("layer_norm_eps", 1e-5, 1e-12)):
+    for name, trained, other in (("rope_base", 10000.0, 500.0), ("segments", 0, 2), ("sinusoid_scale", 1.0, 0.02)):
         with pytest.raises(UserError, match=f"^--model-overrides: {name} must stay {trained}, as .* but is {other}$"):
             load(pretrained.checkpoint, pretrained.data, **{name: other})
 

@@ -16,6 +16,7 @@ from tests.support.near import GRADIENTS, LOGITS, near
 METHODS = ("rope", "none", "sinusoidal", "learned", "t5", "shaw")
 VARIANTS = {
     **{method: dict(position_method=method) for method in METHODS},
+    "small sinusoids": dict(position_method="sinusoidal", sinusoid_scale=0.05),
     "half layout, half of a head": dict(rope_layout="half", rope_fraction=0.5),
     "scaled": dict(rope_scaling="yarn", rope_scaling_factor="3", rope_original_length="20"),
     "pre-norm": dict(encoder_normalize_before=True),

@@ -51,6 +51,19 @@ def test_parameters_are_those_of_roberta_without_positions():
         ),
         (dict(encoder_attention_heads=5), "--encoder-embed-dim must be a multiple of --encoder-attention-heads, but"),
         (dict(ffn="glu"), "--ffn must be one of "),
+        (
+            dict(position_method="sinusoidal", sinusoid_scale=0.0),
+            "--sinusoid-scale must be above 0 and finite, but is 0.0",
+        ),
+        (
+            dict(position_method="sinusoidal", sinusoid_scale=float("inf")),
+            "--sinusoid-scale must be above 0 and finite, but is inf",
+        ),
+        (dict(sinusoid_scale=0.02), "--sinusoid-scale cannot be used with --position-method rope"),
+        (
+            dict(position_method="learned", sinusoid_scale=0.02),
+            "--sinusoid-scale cannot be used with --position-method learned",
+        ),
         (dict(segments=-1), "--segments must be 0 or more, but is -1"),
         (dict(layer_norm_eps=0.0), "--layer-norm-eps must be above 0 and finite, but is 0.0"),
         (dict(dropout=30), "--dropout must be in [0, 1], but is 30"),

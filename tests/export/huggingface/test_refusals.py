@@ -224,6 +224,10 @@ def test_an_output_that_exists_is_refused(tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "error"),
     [
+        (
+            {"position_method": "sinusoidal", "sinusoid_scale": 0.02},
+            "--position-method sinusoidal ...: its RoFormer has no other positions",
+        ),
         ({"position_method": "none"}, "--position-method none ...: its RoFormer has no other positions"),
         ({"rope_base": 500.0}, "--rope-base 500.0 ...: the base of its RoFormer is 10000"),
         ({"rope_fraction": 0.5}, "--rope-fraction 0.5 ...: all dimensions of its RoFormer's heads rotate"),
