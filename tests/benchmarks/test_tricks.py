@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from benchmarks.model import build, data, report, train, tricks
+from benchmarks.model import build, data, options, plan, report, train, tricks
 from benchmarks.model.compare import compare
 from benchmarks.model.spec import Spec
 from fairseq_rope.compat import openmp, product_caches
@@ -128,3 +128,12 @@ def test_threads_wait_without_the_package_as_long_as_openmp_lets_them() -> None:
 
     assert spin_count() == spin_count(**tricks.environment("spin-count")) == "300000"
     assert spin_count(GOMP_SPINCOUNT=openmp.SPIN_COUNT) == openmp.SPIN_COUNT
+
+
+@pytest.mark.parametrize(("trick", "works"), [("one-pass-adam", ["train"]), ("kv-cache", ["generate"])])
+def test_only_work_that_a_trick_is_for_is_measured(
+    spec: Spec, monkeypatch: pytest.MonkeyPatch, trick: str, works: list
+):
+    arguments = ["tricks", "--tricks", trick, "--sizes", "tiny", "--max-tokens", "600", "--batches", "1"]
+    monkeypatch.setattr(sys, "argv", ["benchmark.py", *arguments, "--data", spec.data, "--work", spec.work])
+    assert [setting.row["work"] for setting in plan.settings(options.read(""))] == works

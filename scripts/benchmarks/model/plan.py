@@ -55,6 +55,8 @@ def _of_kind(spec: Spec, args: Namespace, names: Sequence[str] = MODELS) -> Iter
     if spec.kind == tricks.KIND:
         for work in tricks.WORKS:
             switchable = tricks.switchable(args.tricks, work)
+            if not switchable:
+                continue
             for what, (rope,) in _of_kind(replace(spec, kind=work), args, ["rope"]):
                 yield {"work": work, **what}, [rope, *(replace(rope, without=name) for name in switchable)]
     elif spec.kind in ("train", "rotation", masked.KIND):
