@@ -119,15 +119,38 @@ def test_sparse_gradients_have_fairseqs_error():
         optimizer.step()
 
 
-def test_a_torch_without_the_kernel_keeps_fairseqs_loop(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delattr(torch, "_fused_adamw_")
+def not_for_cpus(*_: Any, **__: Any) -> None:
+    raise NotImplementedError("Could not run 'aten::_fused_adamw_' with arguments from the 'CPU' backend.")
+
+
+def with_other_arguments(weights: list[Tensor]) -> None:
+    """Do nothing; a call with what we give is a TypeError."""
+
+
+def with_other_numbers(weights: list[Tensor], *_: Any, **__: Any) -> None:
+    for weight in weights:
+        weight -= 1
+
+
+@pytest.mark.parametrize("kernel", [None, not_for_cpus, with_other_arguments, with_other_numbers])
+def test_a_torch_without_the_kernel_keeps_fairseqs_loop_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, kernel: Any
+):
+    if kernel is None:
+        monkeypatch.delattr(torch, "_fused_adamw_")
+    else:
+        monkeypatch.setattr(torch, "_fused_adamw_", kernel)
     adam.has_kernel.cache_clear()
     try:
         mine, theirs = make(), make()
-        for optimizer in (mine, theirs):
-            give_gradients(optimizer, 1)
-        mine.step()
-        by_fairseq(theirs)
+        with caplog.at_level("INFO"):
+            for step in (1, 2):
+                for optimizer in (mine, theirs):
+                    give_gradients(optimizer, step)
+                mine.step()
+                by_fairseq(theirs)
         assert all(torch.equal(a, b) for a, b in zip(weights_of(mine), weights_of(theirs), strict=True))
+        expected = f"torch {torch.__version__} has no fused Adam for CPUs: fairseq's loop is used"
+        assert [record.getMessage() for record in caplog.records].count(expected) == 1
     finally:
         adam.has_kernel.cache_clear()
