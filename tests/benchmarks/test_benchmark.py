@@ -112,5 +112,15 @@ def test_training_says_what_share_of_the_best_rate_it_needs(result: dict[str, An
     assert "| utilization, roberta / roformer |" in result["tables"]
 
 
+def test_training_says_how_much_of_its_batches_is_padding(result: dict[str, Any]) -> None:
+    rope, stock = (find(result, "train")["models"][model] for model in ("rope", "stock"))
+    assert (rope["padded"], rope["padding"]) == (stock["padded"], stock["padding"])
+    for padded, padding, targets in zip(rope["padded"], rope["padding"], rope["tokens"], strict=True):
+        # a target has 0.8 to 1.25 times as many words as its source
+        assert 0 < padding < padded / 2 and 1.7 * targets < padded - padding < 2.3 * targets
+    assert "padding" not in find(result, "length")["models"]["rope"]
+    assert "| padding |" in result["tables"]
+
+
 def find(result: dict[str, Any], kind: str) -> dict[str, Any]:
     return next(row for row in result["rows"] if row["kind"] == kind)

@@ -123,9 +123,8 @@ def test_a_model_without_rotation_is_the_stock_model_without_positions_and_rotat
 
 
 def test_repetitions_add_up():
-    assert total([Repetition(1.5, 2, 3, 4, 5.0, 6, 7.0), Repetition(1.0, 1, 1, 1, 1.0, 1, 1.0)]) == Repetition(
-        2.5, 3, 4, 5, 6.0, 7, 8.0
-    )
+    parts = [Repetition(1.5, 2, 3, 4, 5.0, 6, 7.0, 8, 9), Repetition(1.0, 1, 1, 1, 1.0, 1, 1.0, 1, 1)]
+    assert total(parts) == Repetition(2.5, 3, 4, 5, 6.0, 7, 8.0, 9, 10)
 
 
 def test_too_little_memory_and_a_failure_are_errors_of_their_model_alone(corpus: Path, tmp_path: Path):

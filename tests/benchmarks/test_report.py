@@ -70,6 +70,14 @@ def test_the_table_has_medians_spread_memory_and_utilization():
     assert line == ("| tiny | fp32 | 4,096 | 50 | 100 | 2.00x (1.00x to 4.00x) | 1,024 / 1,024 = 1.00x | 20 % / - |")
 
 
+def test_the_share_of_padding_is_that_of_all_steps():
+    row = report.compared(SETTING, stock(1.0, 1.0), measured(1.0, 1.0, padded=[100, 300], padding=[20, 20]))
+    head, _, line = report.tables([row]).splitlines()
+    assert (head.split(" | ")[-1], line.split(" | ")[-1]) == ("padding |", "10 % |")
+    row["models"]["rope"].pop("padding")  # a figure that is always 0 is left out
+    assert report.tables([row]).endswith(" 0 % |")
+
+
 def test_steps_without_an_update_are_noted():
     row = report.compared(SETTING, stock(1.0, 1.0, skipped=[1, 2]), measured(1.0, 1.0))
     assert report.notes(row) == ["3 steps of stock overflowed in fp16 and left the weights alone"]

@@ -111,6 +111,11 @@ def _memory(row: Row) -> str:
     return f"{peaks} = {row['memory']:.2f}x" if "memory" in row else peaks
 
 
+def _padding(row: Row) -> str:
+    rope = row["models"]["rope"]
+    return f"{100 * sum(rope.get('padding', [])) / sum(rope['padded']):.0f} %" if "padded" in rope else "-"
+
+
 def _utilization(row: Row) -> str:
     shares = [measured.get("utilization") for measured in row["models"].values()]
     cells = [f"{100 * statistics.median(share):.0f} %" if share else "-" for share in shares]
@@ -128,6 +133,7 @@ COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
         "speed": _speed,
         **_MEMORY,
         "utilization, stock / rope": _utilization,
+        "padding": _padding,
     },
     "masked": {
         **_SETTING,

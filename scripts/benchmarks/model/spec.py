@@ -78,6 +78,8 @@ class Repetition:
         flops: floating-point operations that the model needs for it; 0 when not counted.
         skipped: steps that ended in an overflow of fp16 and left the weights alone.
         seconds_without: what the same steps would take without the rotation, where that is measured.
+        padded: places for tokens in the sources and targets of the steps' batches.
+        padding: those of them that are padding.
     """
 
     seconds: float
@@ -87,6 +89,8 @@ class Repetition:
     flops: float = 0.0
     skipped: int = 0
     seconds_without: float = 0.0
+    padded: int = 0
+    padding: int = 0
 
 
 def total(parts: Sequence[Repetition]) -> Repetition:

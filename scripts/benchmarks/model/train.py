@@ -34,6 +34,8 @@ def repetition(
 
     seconds = timed(steps, device)
     samples = [sample for group in groups for sample in group]
+    inputs = [tokens for sample in samples for name, tokens in sample["net_input"].items() if name.endswith("_tokens")]
+    pad = trainer.task.source_dictionary.pad()
     return Repetition(
         seconds=seconds,
         tokens=sum(int(sample["ntokens"]) for sample in samples),
@@ -41,6 +43,8 @@ def repetition(
         steps=len(groups),
         flops=sum(needs(trainer.get_model(), sample) for sample in samples),
         skipped=skipped,
+        padded=sum(tokens.numel() for tokens in inputs),
+        padding=sum(int(tokens.eq(pad).sum()) for tokens in inputs),
     )
 
 
