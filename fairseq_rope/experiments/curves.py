@@ -1,28 +1,36 @@
 """Learning curves as a picture; needs matplotlib, the extra `plot`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.experiments.figure import empty_figure, write_figure
+from fairseq_rope.experiments.figure import empty_figure, line_style, write_figure
+from fairseq_rope.experiments.statistic import Statistic, cell
 from fairseq_rope.experiments.train_log import TrainLog
 
 
-def draw_curves(logs: Mapping[str, TrainLog], output: Path) -> None:
-    """Draw validation loss over updates, a line for each run, into the PNG `output`; and BLEU, where one has logged it.
+def draw_curves(models: Mapping[str, Sequence[TrainLog]], output: Path) -> None:
+    """Draw validation loss over updates into the PNG `output`, and BLEU, where a run has logged it.
+
+    Args:
+        models: the logs of each model's runs, by what the legend calls it; their lines have one color.
+        output: written complete or not at all.
 
     Raises:
         UserError: matplotlib is not installed.
     """
-    has_bleu = any(log.bleu for log in logs.values())
+    has_bleu = any(log.bleu for logs in models.values() for log in logs)
     figure = empty_figure(13 if has_bleu else 7, 4.5)
     losses, *others = figure.subplots(1, 1 + has_bleu, squeeze=False)[0]
-    for name, log in logs.items():
-        updates, values = zip(*((validation.updates, validation.loss) for validation in log.validations), strict=True)
-        losses.plot(updates, values, marker=".", label=f"{name}, best {log.best.loss:.3f}")
+    for i, (model, logs) in enumerate(models.items()):
+        runs = [[(validation.updates, validation.loss) for validation in log.validations] for log in logs]
+        _draw(losses, i, model, runs, [Statistic((log.best.loss,), specs=(".3f",)) for log in logs])
+        for axes in others:
+            runs = [[(validation.updates, bleu) for validation, bleu in log.bleu] for log in logs]
+            _draw(axes, i, model, runs, [Statistic((log.best_bleu[1],)) for log in logs if log.best_bleu is not None])
     name_axes(losses)
     for axes in others:
-        _draw_bleu(axes, logs)
+        name_bleu_axes(axes)
     write_figure(figure, output)
 
 
@@ -42,10 +50,14 @@ def name_bleu_axes(axes: Any) -> None:
     axes.legend()
 
 
-def _draw_bleu(axes: Any, logs: Mapping[str, TrainLog]) -> None:
-    for name, log in logs.items():
-        points = [(validation.updates, bleu) for validation, bleu in log.bleu]
-        # one without it has a line without points: the colors are those of the losses
-        label = None if log.best_bleu is None else f"{name}, best {log.best_bleu[1]:.2f}"
-        axes.plot(*(zip(*points, strict=True) if points else ([], [])), marker=".", label=label)
-    name_bleu_axes(axes)
+def _draw(
+    axes: Any, number: int, model: str, runs: Sequence[Sequence[tuple[int, float]]], best: Sequence[Statistic]
+) -> None:
+    """Draw the runs of a model, thin where they are several; the legend has the mean of their best values."""
+    label = f"{model}, best {cell(best, runs=len(runs))}" if best else None
+    width = 1.5 if len(runs) == 1 else 0.7
+    for points in runs:
+        # one without points keeps its place among the lines
+        updates, values = zip(*points, strict=True) if points else ([], [])
+        axes.plot(updates, values, marker=".", linewidth=width, markersize=4 * width, label=label, **line_style(number))
+        label = None

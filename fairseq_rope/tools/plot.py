@@ -4,7 +4,8 @@
     python -m fairseq_rope.tools.plot runs/windows --windows test --source-lang en --output lengths.png
     python -m fairseq_rope.tools.plot runs/mlm --lengths valid --output lengths.png
 
-Learning curves are the validation loss over updates, and beside it BLEU of the validation set where trainings log it.
+Learning curves are the validation loss over updates, a color for each model, and beside it BLEU of the validation set
+where trainings log it.
 --windows SET draws BLEU of that test set, alone and in windows of several sentences, over their mean length by that of
 the longest training example: means over seeds with standard deviations. Lengths are tokens of WORK/text, in BPE.
 --lengths SET draws the bits of masked tokens, over the length of blocks by that of training, in the same way.
@@ -42,8 +43,9 @@ def main() -> None:
             raise UserError(f"--lengths {args.lengths}: {args.work} has no score-{args.lengths}-LENGTH.json of blocks")
         draw_length_curves(found, args.output, score=f"bits a masked token, {args.lengths}", unit="tokens")
     elif args.windows is None:
-        folders = [folder for model in models for folder in model.runs.values() if is_trained(folder)]
-        draw_curves({folder.name: read_train_log(folder / "train.log") for folder in folders}, args.output)
+        trained = {model.title: filter(is_trained, model.runs.values()) for model in models}
+        logs = {title: [read_train_log(folder / "train.log") for folder in runs] for title, runs in trained.items()}
+        draw_curves({title: runs for title, runs in logs.items() if runs}, args.output)
     else:
         curves = length_curves(args.work, models, args.windows, args.source_lang)
         draw_length_curves(curves, args.output, score=f"BLEU of {args.windows}")

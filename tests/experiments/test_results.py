@@ -281,12 +281,12 @@ def test_a_model_that_is_not_there_is_named(
 @pytest.mark.parametrize(
     ("options", "names"),
     [
-        ([], ["rope", "rope-seed2", "sinusoidal"]),
-        (["--models", "sinusoidal", "rope"], ["sinusoidal", "rope", "rope-seed2"]),
+        ([], ["rope (2 seeds)", "sinusoidal"]),
+        (["--models", "sinusoidal", "rope"], ["sinusoidal", "rope (2 seeds)"]),
     ],
     ids=["all", "chosen"],
 )
-def test_the_picture_is_a_png_with_a_line_for_each_run(
+def test_the_picture_is_a_png_with_the_models_in_their_order(
     work: Path, options: list[str], names: list[str], monkeypatch: pytest.MonkeyPatch
 ):
     add_run(work, "rope-seed2")
@@ -297,10 +297,32 @@ def test_the_picture_is_a_png_with_a_line_for_each_run(
     assert (work / "curves.png").read_bytes().startswith(b"\x89PNG") and drawn == names
 
 
-def test_the_picture_has_bleu_beside_the_loss_where_a_training_logged_it(work: Path, monkeypatch: pytest.MonkeyPatch):
-    figures: list[Any] = []
+@pytest.fixture
+def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures of learning curves that are written."""
+    written: list[Any] = []
     write_figure = curves.write_figure
-    monkeypatch.setattr(curves, "write_figure", lambda figure, to: (figures.append(figure), write_figure(figure, to)))
+    monkeypatch.setattr(curves, "write_figure", lambda figure, to: (written.append(figure), write_figure(figure, to)))
+    return written
+
+
+def test_the_picture_has_a_line_for_each_run_and_a_color_and_a_name_for_each_model(
+    work: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    add_run(work, "rope-seed2", loss="8.15")
+    run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
+    (axes,) = figures[0].axes
+    first, second, other = axes.get_lines()
+    assert [line.get_ydata()[-1] for line in (first, second, other)] == [8.25, 8.15, 8.25]
+    assert first.get_color() == second.get_color() != other.get_color()
+    assert first.get_linewidth() == second.get_linewidth() < other.get_linewidth()
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["rope (2 seeds), best 8.200 ± 0.071", "sinusoidal, best 8.250"]
+
+
+def test_the_picture_has_bleu_beside_the_loss_where_a_training_logged_it(
+    work: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch
+):
     run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
     (work / "rope" / "train.log").write_text(BLEU_LOG)
     run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
