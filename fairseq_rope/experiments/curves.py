@@ -10,10 +10,10 @@ from fairseq_rope.experiments.train_log import TrainLog
 
 
 def draw_curves(models: Mapping[str, Sequence[TrainLog]], output: Path) -> None:
-    """Draw validation loss over updates into the PNG `output`, and BLEU, where a run has logged it.
+    """Draw validation loss over updates, a color for each model; and BLEU, where a run has logged it.
 
     Args:
-        models: the logs of each model's runs, by what the legend calls it; their lines have one color.
+        models: the logs of each model's runs, by what the legend calls it; none of one that was not trained.
         output: written complete or not at all.
 
     Raises:

@@ -43,9 +43,11 @@ def main() -> None:
             raise UserError(f"--lengths {args.lengths}: {args.work} has no score-{args.lengths}-LENGTH.json of blocks")
         draw_length_curves(found, args.output, score=f"bits a masked token, {args.lengths}", unit="tokens")
     elif args.windows is None:
-        trained = {model.title: filter(is_trained, model.runs.values()) for model in models}
-        logs = {title: [read_train_log(folder / "train.log") for folder in runs] for title, runs in trained.items()}
-        draw_curves({title: runs for title, runs in logs.items() if runs}, args.output)
+        logs = {
+            model.title: [read_train_log(folder / "train.log") for folder in model.runs.values() if is_trained(folder)]
+            for model in models
+        }
+        draw_curves(logs, args.output)
     else:
         curves = length_curves(args.work, models, args.windows, args.source_lang)
         draw_length_curves(curves, args.output, score=f"BLEU of {args.windows}")

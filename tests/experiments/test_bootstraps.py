@@ -17,8 +17,8 @@ from fairseq_rope.scoring.metrics import bleu_metric
 from fairseq_rope.scoring.report import score
 from fairseq_rope.scoring.report_file import report_json
 from fairseq_rope.scoring.text import Text
-from tests.experiments.test_results import add_run
 from tests.support.corpora import sentences, system, write
+from tests.support.runs import add_run
 
 REFS = sentences(30, seed=1)
 SOURCE = [("wo@@ rt " * (i % 25 + 1)).strip() for i in range(30)]

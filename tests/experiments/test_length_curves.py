@@ -12,7 +12,7 @@ from fairseq_rope.experiments.length_curves import Point, length_curves
 from fairseq_rope.experiments.work_folder import find_models
 from fairseq_rope.tools import plot
 from fairseq_rope_data.errors import UserError
-from tests.experiments.test_results import add_run
+from tests.support.runs import add_run
 
 TEXT = {
     "train.en": ["a b c d e f g", "a"],  # the longest: 8 tokens with the end

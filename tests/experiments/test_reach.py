@@ -10,7 +10,7 @@ from fairseq_rope.experiments.pairs import ONE_SEED
 from fairseq_rope.experiments.reach import TITLE
 from fairseq_rope.experiments.results import chosen_results_text, results_text
 from fairseq_rope_data.errors import UserError
-from tests.experiments.test_results import add_run, cells
+from tests.support.runs import add_run, cells
 
 
 def add_curve(work: Path, name: str, losses: list[float], *, pace: float = 1, end: bool = True) -> None:

@@ -1,16 +1,13 @@
-"""The results of an experiment as tables, JSON and a picture."""
+"""The results of an experiment as tables and JSON."""
 
 import json
 import math
 import statistics
-import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
-from fairseq_rope.experiments import curves
 from fairseq_rope.experiments.bootstraps import comparison_table
 from fairseq_rope.experiments.data import results_json
 from fairseq_rope.experiments.reach import TITLE
@@ -22,23 +19,10 @@ from fairseq_rope.scoring.evaluation import ScoreSettings
 from fairseq_rope.tools import plot, results
 from fairseq_rope_data.errors import UserError
 from tests.support.corpora import sentences, system, write
+from tests.support.runs import add_run, cells, run_tool
 from tests.support.train_logs import BLEU_LOG, LOG
 
 NAMES = ("rope", "sinusoidal")
-
-
-def add_run(work: Path, name: str, *, bleu4: float | None = None, loss: str = "8.25", buckets: bool = False) -> Path:
-    """Make the folder of a run; with its score of the set `test` if `bleu4` is given."""
-    folder = work / name
-    folder.mkdir()
-    (folder / "train.log").write_text(LOG.replace("loss 8.25", f"loss {loss}"))
-    if bleu4 is not None:
-        score = {"name": "BLEU4", "value": bleu4, "text": f"BLEU4 = {bleu4:.2f}", "signature": "tok:as-is"}
-        report = {"scores": [score], "settings": {"lowercase": True}}
-        if buckets:
-            report["buckets"] = [{"words": "11-20", "sentences": 7, "score": {**score, "name": "BLEU"}}]
-        (folder / "score-test.json").write_text(json.dumps(report))
-    return folder
 
 
 @pytest.fixture
@@ -46,10 +30,6 @@ def work(tmp_path: Path) -> Path:
     add_run(tmp_path, "sinusoidal")
     add_run(tmp_path, "rope", bleu4=41.234)
     return tmp_path
-
-
-def cells(line: str) -> list[str]:
-    return [cell.strip() for cell in line.strip("|").split("|")]
 
 
 def test_the_table_has_a_column_a_model_in_the_order_of_their_names(work: Path):
@@ -186,8 +166,7 @@ def test_everything_is_there_for_machines_by_seed(
         add_run(work, name, bleu4=40.0, buckets=True)
     add_hypotheses(work)
     add_run(work, "rope-seed10", bleu4=39.0)
-    monkeypatch.setattr(sys, "argv", ["results", str(work), "--json"])
-    results.main()
+    run_tool(results, monkeypatch, work, "--json")
     report = json.loads(capsys.readouterr().out)
     assert report["models"]["rope"]["statistics"]["test: BLEU4"]["values"] == {
         "1": 41.234,
@@ -239,11 +218,6 @@ def test_a_folder_that_is_no_experiment_is_named(work: Path, change, message: st
         results_text(work)
 
 
-def run_tool(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, *options: object) -> None:
-    monkeypatch.setattr(sys, "argv", [tool.__name__, *map(str, options)])
-    tool.main()
-
-
 def test_models_are_chosen_and_ordered_by_name_and_the_first_is_compared_with_each_other(
     work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
@@ -276,61 +250,3 @@ def test_a_model_that_is_not_there_is_named(
     add_run(work, "rope-seed2")
     with pytest.raises(UserError, match=message):
         run_tool(tool, monkeypatch, work, *(["--output", work / "x.png"] if tool is plot else []), "--models", *names)
-
-
-@pytest.mark.parametrize(
-    ("options", "names"),
-    [
-        ([], ["rope (2 seeds)", "sinusoidal"]),
-        (["--models", "sinusoidal", "rope"], ["sinusoidal", "rope (2 seeds)"]),
-    ],
-    ids=["all", "chosen"],
-)
-def test_the_picture_is_a_png_with_the_models_in_their_order(
-    work: Path, options: list[str], names: list[str], monkeypatch: pytest.MonkeyPatch
-):
-    add_run(work, "rope-seed2")
-    drawn: list[str] = []
-    draw = plot.draw_curves
-    monkeypatch.setattr(plot, "draw_curves", lambda logs, output: (drawn.extend(logs), draw(logs, output)))
-    run_tool(plot, monkeypatch, work, "--output", work / "curves.png", *options)
-    assert (work / "curves.png").read_bytes().startswith(b"\x89PNG") and drawn == names
-
-
-@pytest.fixture
-def figures(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The figures of learning curves that are written."""
-    written: list[Any] = []
-    write_figure = curves.write_figure
-    monkeypatch.setattr(curves, "write_figure", lambda figure, to: (written.append(figure), write_figure(figure, to)))
-    return written
-
-
-def test_the_picture_has_a_line_for_each_run_and_a_color_and_a_name_for_each_model(
-    work: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch
-):
-    add_run(work, "rope-seed2", loss="8.15")
-    run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
-    (axes,) = figures[0].axes
-    first, second, other = axes.get_lines()
-    assert [line.get_ydata()[-1] for line in (first, second, other)] == [8.25, 8.15, 8.25]
-    assert first.get_color() == second.get_color() != other.get_color()
-    assert first.get_linewidth() == second.get_linewidth() < other.get_linewidth()
-    names = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert names == ["rope (2 seeds), best 8.200 ± 0.071", "sinusoidal, best 8.250"]
-
-
-def test_the_picture_has_bleu_beside_the_loss_where_a_training_logged_it(
-    work: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch
-):
-    run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
-    (work / "rope" / "train.log").write_text(BLEU_LOG)
-    run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
-    without, with_bleu = figures
-    assert len(without.axes) == 1
-    losses, bleu = with_bleu.axes
-    assert bleu.get_ylabel() == "BLEU of the validation set (greedy)"
-    rope, sinusoidal = bleu.get_lines()
-    assert (*rope.get_xdata(), *rope.get_ydata()) == (124, 248, 0.31, 12.5) and not len(sinusoidal.get_xdata())
-    assert [text.get_text() for text in bleu.get_legend().get_texts()] == ["rope, best 12.50"]
-    assert rope.get_color() == losses.get_lines()[0].get_color()

@@ -16,7 +16,7 @@ from fairseq_rope.experiments.student_t import central_probability, central_quan
 from fairseq_rope.experiments.work_folder import find_models
 from fairseq_rope.tools import results
 from fairseq_rope_data.errors import UserError
-from tests.experiments.test_results import add_run, cells
+from tests.support.runs import add_run, cells
 
 TITLE = "Difference from rope over seeds, paired by seed: mean [95% t interval], of the noise of training; × is a ratio"
 SPEED = "| wpb {} | bsz 9 | num_updates 248 | lr 1 | train_wall"

@@ -10,8 +10,8 @@ import pytest
 from fairseq_rope.experiments.pairs import ONE_SEED
 from fairseq_rope.tools import compare as tool
 from fairseq_rope_data.errors import UserError
-from tests.experiments.test_results import cells
 from tests.support.corpora import sentences, system, write
+from tests.support.runs import cells
 
 REFS = [line.replace("ba", "ba-ko") for line in sentences(40, seed=7)]
 SEEDS = 3
