@@ -3,8 +3,8 @@
 #
 # In:  $WORK/data-bin
 # Out: $WORK/MODEL/{train.log,provenance.jsonl,checkpoint*.pt,averaged.pt}
-# Settings: MODEL_NAME, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, SOURCE_LANG, TARGET_LANG, SHARDS, VALID_BLEU, BPE. With
-# AVERAGE=() it is the last checkpoint alone, less its optimizer's state.
+# Settings: MODEL_NAME, TRAIN, BATCH_TOKENS, MAX_TOKENS, SAVE, AVERAGE, SOURCE_LANG, TARGET_LANG, SHARDS, VALID_BLEU, BPE.
+# With AVERAGE=() it is the last checkpoint alone, less its optimizer's state.
 # Beside each product stands what it was made from: $WORK/MODEL/{settings,averaged.pt.settings,...}, see records.sh.
 
 # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
