@@ -2,6 +2,7 @@
 
 import math
 import re
+import statistics
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,8 +50,9 @@ class TrainLog:
         validations: in the order of their updates.
         parameters: how many.
         seconds: of all, validations and what was before a resume included; not a number where the log has none.
-        words_per_second: target tokens by the seconds of training steps, which fairseq rounds, epoch by epoch; of the
-            epochs that one process began and ended. Not a number where the log has none.
+        words_per_second: target tokens by the seconds of training steps, which fairseq rounds: the median of the epochs
+            that one process began and ended, so that one in which the machine slept says nothing. Not a number where
+            the log has none.
         clock: the time of each update.
         is_finished: whether the training came to its end.
     """
@@ -134,10 +136,10 @@ def needed_lines(path: Path) -> list[str]:
 
 
 class _Speed:
-    """The words and seconds of the training steps of whole epochs."""
+    """The words a second of the training steps of whole epochs."""
 
     def __init__(self) -> None:
-        self.words = self.seconds = 0.0
+        self.rates: list[float] = []
         self.processes = 0
         self.updates: int | None = 0  # at which the epoch began; None in one that an earlier process began
 
@@ -149,14 +151,14 @@ class _Speed:
     def end_epoch(self, line: str, named: str) -> None:
         if match := _SPEED.search(line):
             updates = int(match[2])
-            if self.updates is not None and updates > self.updates:
-                self.words += _float(match[1], f"{named}: wpb") * (updates - self.updates)
-                self.seconds += _float(match[3], f"{named}: train_wall")
+            words, seconds = _float(match[1], f"{named}: wpb"), _float(match[3], f"{named}: train_wall")
+            if self.updates is not None and updates > self.updates and words > 0 and seconds > 0:
+                self.rates.append(words * (updates - self.updates) / seconds)
             self.updates = updates
 
     @property
     def words_per_second(self) -> float:
-        return self.words / self.seconds if self.words > 0 and self.seconds > 0 else math.nan
+        return statistics.median(self.rates) if self.rates else math.nan
 
 
 def _float(text: str, named: str) -> float:

@@ -46,10 +46,14 @@ def test_the_speed_is_of_epochs_that_one_process_began_and_ended(tmp_path: Path)
     assert math.isnan(read_train_log(path).words_per_second)
     whole = size + valid + epoch(100, 900.5, 50) + epoch(200, 1100, 30)
     path.write_text(whole)
-    assert read_train_log(path).words_per_second == pytest.approx((100 * 900.5 + 100 * 1100) / 80)
+    rates = [100 * 900.5 / 50, 100 * 1100 / 30, 50 * 1000 / 20]
+    assert read_train_log(path).words_per_second == pytest.approx(sum(rates[:2]) / 2)
     # resumed after 250 updates: of the third epoch fairseq tells the seconds of the rest only
     path.write_text(whole + size + epoch(300, 1000, 7) + epoch(350, 1000, 20))
-    assert read_train_log(path).words_per_second == pytest.approx((100 * 900.5 + 100 * 1100 + 50 * 1000) / 100)
+    assert read_train_log(path).words_per_second == pytest.approx(rates[2])
+    # an epoch in which the machine slept
+    path.write_text(whole + size + epoch(300, 1000, 7) + epoch(350, 1000, 20) + epoch(450, 1000, 2000))
+    assert read_train_log(path).words_per_second == pytest.approx((rates[0] + rates[2]) / 2)
     path.write_text(size + valid + epoch(3, 900, 0))
     assert math.isnan(read_train_log(path).words_per_second)
 
