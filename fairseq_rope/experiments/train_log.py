@@ -1,5 +1,6 @@
 """What a fairseq-train log (`--log-file`) says of a run: one entry a validation, and the model's size."""
 
+import itertools
 import math
 import re
 import statistics
@@ -125,12 +126,12 @@ def read_train_log(path: Path) -> TrainLog:
 
 
 def needed_lines(path: Path) -> list[str]:
-    """Return the lines of a log that `read_train_log` reads; a last line without its end is none."""
+    """Return the lines of a log that `read_train_log` needs, each once; a last line without its end is none."""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     needed = (_VALID, _TRAIN, _INNER, _PARAMETERS)
     return [
         line
-        for line in (line.removesuffix("\r") for line in lines)
+        for line, _ in itertools.groupby(line.removesuffix("\r") for line in lines)
         if "| valid on " in line or "done training in " in line or any(pattern.search(line) for pattern in needed)
     ]
 

@@ -34,12 +34,16 @@ def test_of_translations_all_is_kept_but_texts_checkpoints_and_the_names_of_fold
     work = experiment(tmp_path / "work", {"rope": 0.2, "sinusoidal": 0.3})
     log, start = work / "rope" / "train.log", work / "rope" / "provenance.jsonl"
     resumed = f"{{'save_dir': '{work}/rope'}} | loaded {work}/rope/checkpoint_last.pt\n"
-    log.write_text(resumed + log.read_text() + "epoch 009 | valid on 'valid' subset | loss 8.2 | cut of")
+    # as fairseq alone writes those of a third epoch
+    thrice = "".join(3 * line for line in log.read_text().splitlines(keepends=True))
+    log.write_text(resumed + thrice + "epoch 009 | valid on 'valid' subset | loss 8.2 | cut of")
     start.write_text(start.read_text().replace("--seeds", f"--train {work}/raw/train.en --seeds"))
     (work / "rope" / "averaged.pt").write_bytes(b"weights")
     keep([work], tmp_path / "kept")
     (work / "raw").rename(tmp_path / "gone")  # what bootstraps need
     assert results_text(tmp_path / "kept") == results_text(work)
+    kept = (tmp_path / "kept" / "rope" / "train.log").read_text().splitlines()
+    assert len(kept) == len(set(kept)) > 2
     files = [path for path in (tmp_path / "kept").rglob("*") if path.is_file()]
     assert {path.name for path in files} == {
         *("manifest.json", "train.log", "score-test.json", "settings", "provenance.jsonl")
