@@ -15,6 +15,7 @@ from fairseq_rope.page import tables, verdict
 from fairseq_rope.page.comparisons import comparisons
 from fairseq_rope.page.figures import blocks_figure, length_figure, windows_figure
 from fairseq_rope.page.learning import bleu_figure, curves_figure
+from fairseq_rope.page.missing import missing_scores, missing_texts
 from fairseq_rope.page.settings import differing_settings, run_settings
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.manifest import Facts
@@ -45,7 +46,7 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = (), *, so_far: b
         "question": verdict.question(results),
         "verdicts": verdict.verdicts(results),
         "baseline": results["baseline"],
-        "missing": [*results["notes"], *_missing(models, results)],
+        "missing": [*results["notes"], *missing_scores(models, results), *missing_texts(results)],
         "scores": tables.scores_table(results),
         "runs": tables.runs_table(results),
         "signatures": results["signatures"],
@@ -64,20 +65,6 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = (), *, so_far: b
         "numbers": {"results": results, "settings": settings, "starts": starts, "data": data},
     }
     return {**contents, "sections": _sections(contents)}
-
-
-def _missing(models: Sequence[Model], results: Mapping[str, Any]) -> list[str]:
-    """Return which scores models lack that others have, a line each."""
-    missing = []
-    names = dict.fromkeys(name for other in results["models"].values() for name in other["statistics"])
-    for model in models:
-        found = results["models"][model.name]["statistics"]
-        for name in names:
-            values = found.get(name, {"values": {}})["values"]
-            lacking = [str(seed) for seed in model.runs if values.get(str(seed)) is None]
-            if lacking and ": " in name:
-                missing.append(f"{model.name}: no {name} of seed {', '.join(lacking)}")
-    return missing
 
 
 def _no_difference(settings: Mapping[str, Mapping[int, Mapping[str, str]]]) -> str:

@@ -59,8 +59,10 @@ def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None
     for words, count in names:
         cells = [next((each for each in row if each["words"] == words), None) for row in buckets.values()]
         rows.append([f"{words} words, {count:,} sentences", *map(_bucket_cell, cells)])
-    caption = "Means over seeds; whiskers are 95% bootstrap intervals, the noise of the test set."
-    return PageFigure(f"BLEU by length, {test_set}", caption, svg, text_table(["source", *buckets], rows))
+    caption = "Means over seeds"
+    if any(each.get("low") is not None for row in buckets.values() for each in row):
+        caption += "; whiskers are 95% bootstrap intervals, the noise of the test set"
+    return PageFigure(f"BLEU by length, {test_set}", f"{caption}.", svg, text_table(["source", *buckets], rows))
 
 
 def windows_figure(curves: Mapping[str, Sequence[Point]], test_set: str) -> PageFigure:

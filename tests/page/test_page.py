@@ -75,6 +75,15 @@ def test_question_and_verdict_come_first_and_all_sections_can_be_reached(page: s
     assert len(links) >= 7 and {link.removeprefix("#") for link in links} <= ids
 
 
+def test_without_raw_text_it_says_what_cannot_be_known(tmp_path: Path, page: str):
+    work = experiment(tmp_path / "work", {"rope": 0.2, "sinusoidal": 0.5}, seeds=1)
+    (work / "raw").rename(work / "gone")
+    found = Reader(render(page_contents([work])))
+    lacking = "test: no noise of the test set and no sentences, which need raw/test.LANG"
+    assert lacking in found.text("li") and "whiskers" not in found.text("figcaption")
+    assert lacking not in page and "whiskers are 95% bootstrap intervals" in Reader(page).text("figcaption")
+
+
 def test_links_lead_to_what_is_there_when_little_is(tmp_path: Path):
     reader = Reader(render(page_contents([experiment(tmp_path / "work", {"rope": 0.2}, seeds=1)])))
     ids = {attrs["id"] for _, attrs in reader.elements if "id" in attrs}
