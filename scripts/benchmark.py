@@ -11,7 +11,7 @@ train     target tokens a second through fairseq's Trainer, on the same batches,
           that they need: a GPU's, or the processor's best rate at products of matrices
 generate  through fairseq-generate with beam 4; without checkpoints weights are random and all translations equally long
 length    a training step on sentences of one length; what does not fit into memory is a row that says so
-masked    masked tokens predicted a second in training, ours against fairseq's roberta; only when asked for
+masked    training of masked language models, ours against fairseq's roberta; only when asked for
 rotation  its share of a training step, by taking it out of the same model
 tricks    what each of the package's ways to be fast on a CPU is worth, by switching it off alone; only when asked for
 """

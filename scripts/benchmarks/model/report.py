@@ -138,8 +138,8 @@ COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
     "masked": {
         **_SETTING,
         "tokens a batch": lambda row: f"{row['max_tokens']:,}",
-        "roberta, predictions/s": _median("stock", "tokens_per_second"),
-        "roformer, predictions/s": _median("rope", "tokens_per_second"),
+        "roberta, tokens/s": _median("stock", "tokens_per_second"),
+        "roformer, tokens/s": _median("rope", "tokens_per_second"),
         "speed": _speed,
         **_MEMORY,
         "utilization, roberta / roformer": _utilization,
