@@ -6,7 +6,7 @@
 # Set:  PARALLEL   models that are trained at once (2)
 # Out:  $WORK/METHOD, METHOD-seed2 ... and a table: mean and deviation of BLEU within the lengths of training (test) and
 #       beyond (long), of loss and of training speed; then the differences from rope, paired by seed, with 95% t intervals.
-#       Run again, it continues. WORK is runs/positions. `python -m fairseq_rope.tools.results WORK` prints all there is
+#       Run again, it continues. WORK is runs/positions. `python -m fairseq_rope_data results WORK` prints all there is
 # Speed is target words by seconds of training steps, of runs beside each other: only its ratio to rope says something.
 # Time: two and a half hours on two AMD Zen 4 cores.
 #

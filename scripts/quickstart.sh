@@ -26,7 +26,7 @@ WORK=${WORK:-$ROOT/runs/quickstart}
 ((compare == 0)) || all_models
 run_recipe grammar
 if ((compare)); then
-  python -m fairseq_rope.tools.plot "$WORK" --output "$WORK/learning_curves.png" >&2
+  python -m fairseq_rope_data plot "$WORK" --output "$WORK/learning_curves.png" >&2
   printf '\nLearning curves: %s\n' "$WORK/learning_curves.png"
 fi
 

@@ -3,11 +3,14 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from fairseq_rope_data.__main__ import PROGRAMS
 from tests.support import ROOT
+from tests.support.experiments import experiment
+from tests.support.masked_runs import masked_runs
 
 # programs that recipes alone call
 FOR_RECIPES = {
@@ -61,6 +64,24 @@ def test_a_program_for_text_does_what_its_module_does_without_torch():
 def test_the_error_of_a_program_is_its_own():
     done = run("learn-bpe", "--merges", "0", "README.md")
     assert (done.returncode, done.stderr) == (1, "learn_bpe: error: --merges must be at least 1, but is 0\n")
+
+
+def test_what_reads_runs_says_the_same_without_torch(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2, "sinusoidal": 0.5}, seeds=1)
+    masked = masked_runs(tmp_path / "masked", {"roformer": {16: 0.0}, "bert": {16: 0.5}})
+    hyps = [str(work / name / "hyp-test.de") for name in ("rope", "sinusoidal")]
+    for command, *arguments in (
+        ("results", str(work)),
+        ("results", str(masked)),
+        ("report", str(work), "--output", str(tmp_path / "report.html")),
+        ("plot", str(work), "--output", str(tmp_path / "curves.png")),
+        ("compare", "--ref-raw", str(work / "raw" / "test.de"), "-t", "de", *hyps),
+        ("keep", str(work), "--output", str(tmp_path / "kept")),
+    ):
+        done = run(command, *arguments)
+        assert done.returncode == 0 and done.stdout, done.stderr
+    with_torch = [sys.executable, "-m", PROGRAMS["results"], str(work)]
+    assert subprocess.check_output(with_torch, text=True, cwd=ROOT) == run("results", str(work)).stdout
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,8 @@ from pathlib import Path
 from fairseq_rope_data.errors import UserError, run
 
 _TOOLS = "average classify compare convert decay huggingface keep masked plot repair report results score translate"
+# those of them that read what runs have written, and need neither torch nor fairseq, which take seconds to load
+_READERS = ("compare", "keep", "plot", "report", "results")
 _TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe wordpiece segment clean_corpus windows without glue scm"
 _RECORDS = "check_corpus check_text manifest check_manifest sgm grammar"
 # the modules that `python -m` runs, by command
@@ -28,9 +30,18 @@ def main() -> None:
     if not words or words[0] not in PROGRAMS:
         run("fairseq-rope", lambda: _answer(words))
         return
+    if words[0] in _READERS:
+        _enter("fairseq_rope")
     del sys.argv[0]
     # as `python -m` does; the program tells its own errors
     runpy.run_module(PROGRAMS[words[0]], run_name="__main__", alter_sys=True)
+
+
+def _enter(package: str) -> None:
+    """Let the modules of a package be imported without its `__init__`, which loads fairseq to register models."""
+    spec = importlib.util.find_spec(package)
+    if spec is not None:
+        sys.modules.setdefault(package, importlib.util.module_from_spec(spec))
 
 
 def _answer(words: list[str]) -> None:

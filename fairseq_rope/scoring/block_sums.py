@@ -1,16 +1,10 @@
-"""How well a masked language model predicts the masked tokens of a text, block by block, and its scores from that."""
+"""What a masked language model makes of the masked tokens of a text, block by block, and its scores from that."""
 
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
-
-from fairseq_rope_data.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -30,38 +24,6 @@ class BlockSums:
     def statistics(self) -> NDArray[np.float64]:
         """Return the three as an array, (blocks, 3)."""
         return np.array([self.tokens, self.bits, self.correct], dtype=np.float64).T
-
-
-def block_sums(model: Any, batches: Iterable[tuple[Tensor, Tensor, Tensor]], *, device: str = "cpu") -> BlockSums:
-    """Let a model predict the masked tokens of blocks.
-
-    Args:
-        model: a masked language model of fairseq or ours on `device`, in evaluation mode.
-        batches: of `masked_text.blocks`.
-        device: where its tensors are.
-
-    Raises:
-        UserError: a loss is not finite.
-    """
-    sums = BlockSums()
-    with torch.inference_mode():
-        for batch in batches:
-            inputs, targets, masks = (each.to(device) for each in batch)
-            found = torch.zeros(3, len(inputs), dtype=torch.float64, device=device)
-            if masks.any():
-                # (M, V), a row for each masked token of the batch
-                logits = model(src_tokens=inputs, masked_tokens=masks)[0].float()
-                expected, row = targets[masks], masks.nonzero()[:, 0]
-                losses = torch.nn.functional.cross_entropy(logits, expected, reduction="none") / math.log(2)
-                right = logits.argmax(dim=-1).eq(expected)
-                found.index_add_(1, row, torch.stack([torch.ones_like(losses), losses, right]).double())
-            if not found.isfinite().all():
-                raise UserError("the loss is not finite: the training of this model has diverged")
-            tokens, bits, correct = found.cpu()
-            sums.tokens.extend(tokens.long().tolist())
-            sums.bits.extend(round(value, 6) for value in bits.tolist())
-            sums.correct.extend(correct.long().tolist())
-    return sums
 
 
 def mean_bits(sums: NDArray[Any]) -> float:

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from fairseq.data.data_utils import post_process as remove_bpe
 from sacremoses import MosesDetokenizer
 
 from fairseq_rope_data.errors import UserError
@@ -11,6 +10,8 @@ from fairseq_rope_data.errors import UserError
 # what fairseq's --post-process takes for text
 BPE_KINDS = ("subword_nmt", "@@ ", "@@", "sentencepiece", "wordpiece", "letter", "_EOW", "none")
 _SENTENCEPIECE_SPACE = "\u2581"
+_JOINERS = {"subword_nmt": "@@ ", "@@ ": "@@ ", "@@": "@@"}
+_WORD_ENDS = {"sentencepiece": _SENTENCEPIECE_SPACE, "wordpiece": "_", "letter": "|", "_EOW": "_EOW"}
 # Moses' language codes; it takes any other text for an unknown language in silence, such as mBART's fr_XX
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
@@ -42,8 +43,15 @@ def bpe_kind(lines: Sequence[str], wanted: str = "") -> str:
 
 
 def join_bpe(lines: Sequence[str], kind: str) -> list[str]:
-    """Join BPE pieces into words as fairseq's --post-process `kind` does."""
-    return [remove_bpe(line, kind) for line in lines]
+    """Join BPE pieces into words as fairseq's --post-process `kind`, one of BPE_KINDS, does.
+
+    Written again, for to load fairseq takes longer than to score with what is joined here.
+    """
+    if kind == "none":
+        return list(lines)
+    if kind in _WORD_ENDS:
+        return [line.replace(" ", "").replace(_WORD_ENDS[kind], " ").strip() for line in lines]
+    return [f"{line} ".replace(_JOINERS[kind], "").rstrip() for line in lines]
 
 
 def detokenize(lines: Sequence[str], target_lang: str) -> list[str]:

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairseq.data import Dictionary
-from fairseq.scoring.bleu import BleuConfig, Scorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
@@ -34,6 +32,10 @@ def fairseq_bleu(hyps: Sequence[str], refs: Sequence[str], *, lowercase: bool = 
         refs: as many references; at least one.
         lowercase: fairseq-score's --ignore-case.
     """
+    # here, so that who reads scores alone need not load torch
+    from fairseq.data import Dictionary
+    from fairseq.scoring.bleu import BleuConfig, Scorer
+
     words = Dictionary()
     scorer = Scorer(BleuConfig(pad=words.pad(), eos=words.eos(), unk=words.unk()))
     for pair in zip(refs, hyps, strict=True):

@@ -29,7 +29,7 @@ from fairseq_rope.checkpoints.data_folder import check_no_colon
 from fairseq_rope.checkpoints.loading import load_with_task, parse_overrides
 from fairseq_rope.checkpoints.token_row import token_row
 from fairseq_rope.compat.chatter import silence_libraries
-from fairseq_rope.scoring.block_sums import block_sums
+from fairseq_rope.scoring.block_losses import block_sums
 from fairseq_rope.scoring.masked_report import BEYOND_TABLE, MaskedReport, masked_json, masked_text
 from fairseq_rope.scoring.masked_text import SHARE, blocks, mask_text
 from fairseq_rope_data import cli

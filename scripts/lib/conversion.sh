@@ -43,7 +43,7 @@ run_conversion() {
   done
   has_stage evaluate || return 0
   printf 'The original had %s updates.\n\n' "$ORIGINAL_UPDATES"
-  python -m fairseq_rope.tools.results "$WORK"
+  python -m fairseq_rope_data results "$WORK"
   write_page
 }
 

@@ -81,7 +81,7 @@ show_results() {
   local columns=()
   # shellcheck disable=SC2206  # names without spaces
   [[ $MODELS != *" "* ]] || columns=($MODELS)
-  python -m fairseq_rope.tools.results "$WORK" ${columns[0]:+--models "${columns[@]}"} "${RESULTS[@]}"
+  python -m fairseq_rope_data results "$WORK" ${columns[0]:+--models "${columns[@]}"} "${RESULTS[@]}"
   write_page "${columns[@]}"
 }
 

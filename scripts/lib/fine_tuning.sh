@@ -49,7 +49,7 @@ run_fine_tuning() {
   has_stage evaluate || return 0
   has_stage train || each_model_runs evaluate_model
   # shellcheck disable=SC2086  # names without spaces
-  python -m fairseq_rope.tools.results "$WORK" --models $MODELS "${BASELINES[@]}"
+  python -m fairseq_rope_data results "$WORK" --models $MODELS "${BASELINES[@]}"
   # shellcheck disable=SC2086
   write_page $MODELS "${BASELINES[@]}"
 }

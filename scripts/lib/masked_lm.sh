@@ -54,7 +54,7 @@ compare_evaluation() { # DIR RECORD OPTION...
 # show_stages: the columns of RoFormer's table 4 for the stages of a training, what models read at other lengths, the page.
 show_stages() {
   # shellcheck disable=SC2086  # names without spaces
-  python -m fairseq_rope.tools.results "$WORK" --stages --models $MODELS
+  python -m fairseq_rope_data results "$WORK" --stages --models $MODELS
   # shellcheck disable=SC2086
   write_page $MODELS
 }
@@ -63,9 +63,9 @@ show_stages() {
 draw_masked() {
   has_stage evaluate || return 0
   # shellcheck disable=SC2086  # names without spaces
-  python -m fairseq_rope.tools.plot "$WORK" --models $MODELS --output "$WORK/learning_curves.png" >&2
+  python -m fairseq_rope_data plot "$WORK" --models $MODELS --output "$WORK/learning_curves.png" >&2
   # shellcheck disable=SC2086
-  python -m fairseq_rope.tools.plot "$WORK" --models $MODELS --lengths valid --output "$WORK/lengths-valid.png" >&2
+  python -m fairseq_rope_data plot "$WORK" --models $MODELS --lengths valid --output "$WORK/lengths-valid.png" >&2
   printf '\nLearning curves: %s\nBits over length: %s\n' "$WORK/learning_curves.png" "$WORK/lengths-valid.png"
   printf 'The pre-trained model: %s, its dictionary: %s\n' "$(model_dir "$(trained_model "${MODELS%% *}")")/averaged.pt" \
     "$WORK/data-bin/dict.txt"

@@ -18,7 +18,7 @@ follow_page() {
       ((fd <= 2)) || exec {fd}>&-
     done
     exec nice -n 19 python -m fairseq_rope_data.follow $$ "$WORK" \
-      python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html" ${1:+--so-far --models "$@"}
+      python -m fairseq_rope_data report "$WORK" --output "$WORK/report.html" ${1:+--so-far --models "$@"}
   ) </dev/null &>/dev/null & # who waits for the end of the recipe's output does not wait for it
   set +m
   FOLLOWER=$!
@@ -31,6 +31,6 @@ write_page() {
     wait "$FOLLOWER" 2>/dev/null || true
     FOLLOWER=""
   fi
-  python -m fairseq_rope.tools.report "$WORK" --output "$WORK/report.html" ${1:+--models "$@"} >&2
+  python -m fairseq_rope_data report "$WORK" --output "$WORK/report.html" ${1:+--models "$@"} >&2
   printf '\nThe page of this experiment: %s\n' "$WORK/report.html"
 }

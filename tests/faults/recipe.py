@@ -28,7 +28,7 @@ JOBS=2
 PARTS = {
     "binarize": ("prepare", "binarize"),
     "score": ("evaluate", "step *score_set *"),
-    "results": ("evaluate", "python -m fairseq_rope.tools.results *"),
+    "results": ("evaluate", "python -m fairseq_rope_data results *"),
 }
 # the training after one that was killed while it copied its second checkpoint to checkpoint_last.pt
 RESUME = "resume"

@@ -59,12 +59,12 @@ def test_a_scaling_is_another_way_to_decode_the_model_of_the_same_seed(stubs: St
 
 def test_the_table_is_of_all_sizes_and_the_picture_of_each_test_set(stubs: Stubs, work: Path):
     models = ["rope", "rope_ntk", "rope_yarn"]
-    (results,) = stubs.calls("fairseq_rope.tools.results")
+    (results,) = stubs.calls("results")
     names = [*(f"{name}: BLEU" for name in SETS), "valid loss, best"]
-    assert results[2:] == [str(work), "--models", *models, "--statistics", *names]
-    (plot,) = stubs.calls("fairseq_rope.tools.plot")
+    assert results[3:] == [str(work), "--models", *models, "--statistics", *names]
+    (plot,) = stubs.calls("plot")
     picture = ["--windows", "test", "--source-lang", "en", "--output", f"{work}/lengths-test.png"]
-    assert plot[2:] == [str(work), "--models", *models, *picture]
+    assert plot[3:] == [str(work), "--models", *models, *picture]
 
 
 def test_it_goes_on_and_what_another_factor_would_change_is_named(stubs: Stubs, work: Path):

@@ -149,6 +149,6 @@ def test_position_methods_are_compared_on_models_that_differ_in_nothing_else(stu
         for call, name in zip(calls, methods, strict=True)
     }
     assert len(twins) == 2  # one for each seed
-    (results,) = stubs.calls("fairseq_rope.tools.results")
+    (results,) = stubs.calls("results")
     statistics = ["test: BLEU", "long: BLEU", "valid loss, best", "training, words/s"]
-    assert results[2:] == [str(tmp_path), "--models", *METHODS, "--statistics", *statistics]
+    assert results[3:] == [str(tmp_path), "--models", *METHODS, "--statistics", *statistics]

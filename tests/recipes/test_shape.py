@@ -83,8 +83,8 @@ def test_a_model_of_ones_own_is_one_more_array_in_the_conf(stubs: Stubs, tmp_pat
     assert mine[mine.index("--save-dir") + 1] == f"{work}/my_model"
     assert rope[rope.index("--arch") + 1] == "transformer_rope_tiny"
     assert rope[rope.index("--max-tokens") :][:4] == ["--max-tokens", "4096", "--update-freq", "1"]
-    (results,) = stubs.calls("fairseq_rope.tools.results")
-    assert results[2:] == [str(work), "--models", "my_model", "rope"]
+    (results,) = stubs.calls("results")
+    assert results[3:] == [str(work), "--models", "my_model", "rope"]
     assert f"--path {work}/my_model/averaged.pt" in done.stdout
     done = stubs.run(work, *stubs.command("evaluate", conf=OWN.replace("mine", "another")))
     assert done.returncode == 1 and f"remove {work}/my_model" not in done.stderr and "+--arch another" in done.stderr
@@ -93,7 +93,7 @@ def test_a_model_of_ones_own_is_one_more_array_in_the_conf(stubs: Stubs, tmp_pat
 def test_a_model_alone_stands_beside_those_that_are_there(stubs: Stubs, tmp_path: Path):
     done = stubs.run(tmp_path, *stubs.command("--models", "sinusoidal"))
     assert done.returncode == 0, done.stderr
-    assert stubs.calls("fairseq_rope.tools.results") == [["-m", "fairseq_rope.tools.results", str(tmp_path)]]
+    assert stubs.calls("results") == [["-m", "fairseq_rope_data", "results", str(tmp_path)]]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from fairseq_rope.scoring.block_sums import BlockSums, accuracy, block_sums, mean_bits
+from fairseq_rope.scoring.block_losses import block_sums
+from fairseq_rope.scoring.block_sums import BlockSums, accuracy, mean_bits
 from fairseq_rope.scoring.masked_report import MaskedReport, masked_json, masked_text, sums_of
 from fairseq_rope.scoring.masked_text import blocks, mask_text
 from fairseq_rope.scoring.report_file import read_report

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 import sacrebleu
+from fairseq.data.data_utils import post_process
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairseq_rope.scoring.detokenize import bpe_kind, detokenize, join_bpe
+from fairseq_rope.scoring.detokenize import BPE_KINDS, bpe_kind, detokenize, join_bpe
 from fairseq_rope.scoring.evaluation import Evaluation, ScoreSettings
 from fairseq_rope.scoring.generate_log import parse_generate_log
 from fairseq_rope.scoring.metrics import fairseq_bleu
@@ -102,6 +103,14 @@ def test_lower_case_is_scored_everywhere_and_told() -> None:
     report = report_of(["Das Haus ist GROSS ."], ["das haus IST gross ."], target_lang="de", lowercase=True)
     assert [round(entry.value, 6) for entry in report.scores] == [100.0] * 4
     assert all("case:lc" in entry.signature for entry in report.scores)
+
+
+@given(
+    kind=st.sampled_from(BPE_KINDS),
+    line=st.lists(st.sampled_from(["@@ ", "@@", "\u2581", "_", "|", "_EOW", " ", "  ", "a", "das", "@", "\u00e4"])),
+)
+def test_pieces_are_joined_as_fairseq_joins_them(kind: str, line: list[str]) -> None:
+    assert join_bpe(["".join(line)], kind) == [post_process("".join(line), kind)]
 
 
 def test_sentencepiece_is_seen_and_joined() -> None:

@@ -18,10 +18,10 @@ case "$*" in
   *tools.average*) echo averaged >"${{!#}}" ;;
   *tools.score*) echo hypothesis >"${{*: -8:1}}" && echo '{{}}' ;;
   *tools.masked*) echo '{{}}' ;;
-  *tools.results*) echo "a table" ;;
+  *"fairseq_rope_data results"*) echo "a table" ;;
   *tools.translate*) cat ;;
 esac
-[[ $* != *tools.* ]] || printf '%s\\0' "$@" $'\\n' >>"$RECORD"
+[[ $* != *tools.* && $* != *"fairseq_rope_data "* ]] || printf '%s\\0' "$@" $'\\n' >>"$RECORD"
 """
 TRAIN = """#!{bash}
 # a training of $TRAINING seconds
@@ -92,7 +92,7 @@ class Stubs:
         return subprocess.run(command, cwd=self.folder, env=env, capture_output=True, text=True, check=False)
 
     def calls(self, name: str) -> list[list[str]]:
-        """The arguments of each recorded call that begins with `name`."""
+        """The arguments of each recorded call of the program `name`."""
         text = self.record.read_text(encoding="utf-8") if self.record.exists() else ""
         calls = [call.split("\0")[:-1] for call in text.split("\n\0")]
-        return [call for call in calls if name in call[:2]]
+        return [call for call in calls if name in call[:3]]
