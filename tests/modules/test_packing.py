@@ -135,3 +135,14 @@ def test_few_rows_are_torchs_where_they_are_measured_to_be_faster(monkeypatch: p
         assert joined.product(torch.randn(2, 2, 12)) is not None and joined.product(torch.randn(3, 12)) is None
         monkeypatch.setitem(route._chosen, route.PACKED_FEW_ROWS, route.ONEDNN)
         assert fixed().packed.product(torch.randn(1, 12)) is not None
+
+
+def test_only_few_rows_are_packed_where_they_alone_are_measured_to_be_faster(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(route._chosen, route.PACKED, route.TORCH)
+    monkeypatch.setitem(route._chosen, route.PACKED_FEW_ROWS, route.ONEDNN)
+    layer = fixed()
+    with torch.no_grad():
+        few, more = torch.randn(2, 4, 12), torch.randn(3, 3, 12)
+        assert layer.packed.product(few) is not None and layer.packed.product(more) is None
+        for x in (few, more):
+            torch.testing.assert_close(layer(x), nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)

@@ -136,4 +136,32 @@ def test_what_is_packed_for_onednn_is_packed_once_and_not_in_its_time():
         return weight
 
     assert route.is_onednn(route.PACKED, torchs=slow, onednn=quick, prepare=prepare)
-    assert [tuple(weight.shape) for weight in packed] == [(2048, 512)]
+    assert [tuple(weight.shape) for weight in packed] == 4 * [(2048, 512)]
+
+
+@pytest.mark.parametrize("work", [work for work in route.SHAPES if "packed" in work])
+def test_packed_weights_are_read_in_turn_as_in_a_model(work: str):
+    read: dict[str, list[int]] = {"torchs": [], "onednn": []}
+
+    def product(name: str) -> route.Product:
+        return lambda x, weight: read[name].append(weight.data_ptr()) or quick(x, weight)
+
+    route.gain(work, torchs=product("torchs"), onednn=product("onednn"), prepare=torch.clone)
+    for pointers in read.values():
+        assert len(pointers) > 4 and pointers[:4] == pointers[4:8] and len(set(pointers)) == 4
+
+
+@pytest.mark.parametrize(("work", "threads"), [(route.TRAINING, 1), (route.SEARCH, 1), (route.PACKED, 2)])
+def test_what_waits_for_its_weights_is_measured_by_all_threads(work: str, threads: int):
+    before, used = torch.get_num_threads(), set()
+
+    def product(x: Tensor, weight: Tensor) -> Tensor:
+        used.add(torch.get_num_threads())
+        return quick(x, weight)
+
+    torch.set_num_threads(2)
+    try:
+        route.gain(work, torchs=product, onednn=product)
+        assert used == {threads} and torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

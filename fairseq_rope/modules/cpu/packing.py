@@ -4,6 +4,7 @@ A search multiplies few rows by the same weights again and again. Unpacked, each
 the order that the library computes with; for the rows of one sentence's beam that takes longer than the product.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from fairseq_rope.modules.cpu import onednn, route
-from fairseq_rope.modules.cpu.thresholds import MIN_PACKED_PRODUCTS, MIN_PACKED_WEIGHTS
+from fairseq_rope.modules.cpu.thresholds import MAX_FEW_ROWS, MIN_PACKED_PRODUCTS, MIN_PACKED_WEIGHTS
 
 
 class PackedLinear:
@@ -23,23 +24,25 @@ class PackedLinear:
     Args:
         layers: what it is made of.
         min_products: multiplications from which it is used.
+        max_rows: rows up to which it is.
     """
 
-    def __init__(self, layers: Sequence[nn.Linear], *, min_products: int = 0):
+    def __init__(self, layers: Sequence[nn.Linear], *, min_products: int = 0, max_rows: float = math.inf):
         self._layers = layers
         self._min_rows = min_products / sum(layer.weight.numel() for layer in layers)
+        self._max_rows = max_rows
         self._state: list[tuple[int, int]] = []  # none that a layer is ever in
 
     def product(self, x: Tensor) -> Tensor | None:
         """Return x W^T + b, (..., in) to (..., out), or None where that is not for packed weights.
 
-        That is where a gradient may be wanted, for another dtype or device, and for too few rows.
+        That is where a gradient may be wanted, for another dtype or device, and for too few or too many rows.
         """
         is_ours = x.dtype == self._layers[0].weight.dtype and x.dtype in onednn.PACKED_TYPES
         is_plain = x.device.type == "cpu" and x.dim() > 1 and x.numel() > 0
         if not (is_ours and is_plain) or torch.is_grad_enabled() or not torch.backends.mkldnn.enabled:
             return None
-        if torch.is_autocast_enabled("cpu") or x.numel() < self._min_rows * x.size(-1):
+        if torch.is_autocast_enabled("cpu") or not self._min_rows <= x.numel() / x.size(-1) <= self._max_rows:
             return None
         state = _state(self._layers)
         if state != self._state:
@@ -70,9 +73,11 @@ def pack(*layers: nn.Linear) -> PackedLinear | None:
         return None
     if dtype == torch.bfloat16:
         return PackedLinear(layers) if _is_faster(route.PACKED_BFLOAT16) else None
-    if not _is_faster(route.PACKED):
+    few, more = _is_faster(route.PACKED_FEW_ROWS), _is_faster(route.PACKED)
+    if not (few or more):
         return None
-    return PackedLinear(layers, min_products=0 if _is_faster(route.PACKED_FEW_ROWS) else MIN_PACKED_PRODUCTS)
+    min_products, max_rows = 0 if few else MIN_PACKED_PRODUCTS, math.inf if more else MAX_FEW_ROWS
+    return PackedLinear(layers, min_products=min_products, max_rows=max_rows)
 
 
 def _is_faster(work: str) -> bool:

@@ -3,8 +3,9 @@
 torch calls one library for them on the CPU, MKL on x86, and can call oneDNN. Which is faster depends on the processor:
 on AMD's Zen 5 oneDNN is, by 2.3 times, on Intel's Sapphire Rapids MKL is. Training, search, and search with weights
 that are packed for oneDNN are measured apart, each once in a process, in some tens of milliseconds; packed weights by
-the rows of a batch, and by those of one sentence, where the longer call of oneDNN may cost more than it wins. Products
-of bfloat16 are oneDNN's anyway: there the question is whether packing their weights is worth it.
+the rows of a batch, and by those of one sentence, where the longer call of oneDNN may cost more than it wins, or its
+reading of the weight in its order may win most. Products of bfloat16 are oneDNN's anyway: there the question is whether
+packing their weights is worth it.
 
 FAIRSEQ_ROPE_PRODUCTS=torch or =onednn, in the environment, chooses without measuring.
 """
@@ -28,12 +29,14 @@ TRAINING, SEARCH, PACKED = "training", "search", "search with packed weights"
 PACKED_FEW_ROWS = "search of one sentence with packed weights"
 PACKED_BFLOAT16, BFLOAT16 = "search with packed bfloat16 weights", "bfloat16"
 # rows, in and out of a layer; in training it has two more products in the backward pass
-SHAPES = {TRAINING: (128, 512, 512), SEARCH: (160, 512, 512), PACKED: (20, 512, 2048), PACKED_FEW_ROWS: (4, 512, 512)}
+SHAPES = {TRAINING: (128, 512, 512), SEARCH: (160, 512, 512), PACKED: (20, 512, 2048), PACKED_FEW_ROWS: (4, 512, 2048)}
 SHAPES |= {PACKED_BFLOAT16: SHAPES[PACKED], BFLOAT16: SHAPES[SEARCH]}
+# these wait for their weights: as many are read in turn as no near cache holds, by all threads of the process
+WEIGHTS = dict.fromkeys((PACKED, PACKED_FEW_ROWS, PACKED_BFLOAT16), 4)
 # how many times as fast oneDNN must be: between processors whose choice is clear, so that noise does not change it from
 # one process to the next, and with it the last bit of the results
 MIN_GAIN = 1.25
-REPETITIONS = 15
+REPETITIONS = 15  # of one weight
 
 _logger = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -63,17 +66,21 @@ def is_onednn(work: str, *, torchs: Product, onednn: Product, prepare: Prepare =
 def gain(work: str, *, torchs: Product, onednn: Product, prepare: Prepare = _as_it_is) -> float:
     """Return the time that torch's own library takes, by that of oneDNN: the least of several turns of each.
 
-    By one thread: on a busy machine the times of several say more about what else runs there.
+    Training and unpacked weights by one thread: on a busy machine the times of several say more about what else runs
+    there. What waits for its weights gains by threads with one library more than with the other: on Zen 3, with four
+    rows, oneDNN does and MKL does not.
     """
     rows, inputs, outputs = SHAPES[work]
+    weights = WEIGHTS.get(work, 1)
     dtype = torch.bfloat16 if work == PACKED_BFLOAT16 else torch.float32
-    with torch.no_grad(), _one_thread():
-        shapes = ((rows, inputs), (outputs, inputs), (rows, outputs))
-        x, weight, grad = (torch.ones(shape, dtype=dtype) for shape in shapes)
-        pairs = [(x, weight), (grad, weight.T), (grad.T, x.T)] if work == TRAINING else [(x, weight)]
+    with torch.no_grad(), _threads(torch.get_num_threads() if work in WEIGHTS else 1):
+        x, grad = torch.ones(rows, inputs, dtype=dtype), torch.ones(rows, outputs, dtype=dtype)
+        pairs = [(x, torch.ones(outputs, inputs, dtype=dtype)) for _ in range(weights)]
+        if work == TRAINING:
+            pairs += [(grad, pairs[0][1].T), (grad.T, x.T)]
         turns = {TORCH: (torchs, pairs), ONEDNN: (onednn, [(one, prepare(other)) for one, other in pairs])}
         times: dict[str, list[float]] = {TORCH: [], ONEDNN: []}
-        for _ in range(REPETITIONS):
+        for _ in range(REPETITIONS // weights):
             for name, (product, arguments) in turns.items():
                 start = time.perf_counter()
                 for one, other in arguments:
@@ -83,13 +90,13 @@ def gain(work: str, *, torchs: Product, onednn: Product, prepare: Prepare = _as_
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def _threads(number: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
 
 
 def _choose(work: str, torchs: Product, onednn: Product, prepare: Prepare) -> str:

@@ -11,6 +11,8 @@ MIN_ONEDNN_PRODUCTS = 2**20  # scripts/benchmark.py generate --sizes tiny
 MIN_PACKED_WEIGHTS = 2**17  # scripts/benchmark.py tricks --tricks packed-weights
 # multiplications from which that holds where it does not for the rows of one sentence; on Emerald Rapids, 2026-11-24
 MIN_PACKED_PRODUCTS = 2**22  # scripts/benchmark.py generate --sizes iwslt --batches 1
+# rows of one sentence's beam, for which packing is measured apart; on Zen 3, 2026-11-25
+MAX_FEW_ROWS = 8  # scripts/benchmark.py generate --sizes iwslt --batches 1
 # tokens from which one product for queries, keys and values is worth joining their weights
 MIN_TOKENS_TO_JOIN = 256  # scripts/benchmark.py train --sizes tiny iwslt
 # queries of a sentence up to which, and rows of scores from which, plain products beat the fused attention kernel
