@@ -110,14 +110,28 @@ all_models() { # MODELS are all of the conf
   MODELS=${known[*]}
 }
 
-# each_model FUNCTION: call it with MODEL, SEED and DIR for each of MODELS and SEEDS.
+# each_model FUNCTION: call it with MODEL, SEED and DIR for each of MODELS and SEEDS, by stages, so that of models that are
+# trained at once none waits for the one that it begins with while others could be trained.
 each_model() {
-  local seed model
-  for seed in ${SEEDS//,/ }; do
-    for model in $MODELS; do
-      "$1" "$model" "$seed" "$(model_dir "$model" "$seed")"
+  local seed model number stage=0 left=1
+  while ((left)); do
+    left=0
+    for seed in ${SEEDS//,/ }; do
+      for model in $MODELS; do
+        number=$(stage_number "$model")
+        ((number <= stage)) || left=1
+        ((number != stage)) || "$1" "$model" "$seed" "$(model_dir "$model" "$seed")"
+      done
     done
+    ((++stage))
   done
+}
+
+stage_number() { # MODEL: how many trainings there are before its own
+  local before number=0
+  before=$(model_before "$(trained_model "$1")")
+  [[ -z $before ]] || number=$(($(stage_number "$before") + 1))
+  printf '%s' "$number"
 }
 
 model_dir() { # [MODEL SEED], the first ones without them

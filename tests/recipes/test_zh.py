@@ -58,6 +58,10 @@ def test_a_stage_begins_with_the_one_before_of_the_same_seed(stubs: Stubs, text:
     assert done.returncode == 0, done.stderr
     calls = {Path(value(call, "--save-dir")).name: call for call in stubs.calls("fairseq-train")}
     assert len(calls) == 6
+    # no stage of a seed is begun while another seed's earlier one could be: it would wait in its place
+    assert parallel != "1" or list(calls) == [
+        f"{name}{seed}" for name in ("roformer", "roformer_512", "roformer_1536") for seed in ("", "-seed2")
+    ]
     for seed in ("", "-seed2"):
         assert "--finetune-from-model" not in calls[f"roformer{seed}"]
         for name, before, tokens in (("roformer_512", "roformer", 512), ("roformer_1536", "roformer_512", 384)):
