@@ -4,6 +4,7 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 
 from fairseq_rope.experiments.bootstraps import bootstrap_text, bootstraps
+from fairseq_rope.experiments.equal_updates import equal_updates_texts
 from fairseq_rope.experiments.markdown import table, transposed
 from fairseq_rope.experiments.origins import origin_notes
 from fairseq_rope.experiments.pairs import ONE_SEED, has_one_seed, pair_notes
@@ -40,6 +41,7 @@ def results_text(work: Path | Sequence[Path], names: Sequence[str] = ()) -> str:
     parts += [bootstrap_text(each) for each in bootstraps(models)]
     if reached := [*reaches(models)]:
         parts.append(f"{TITLE}\n\n{reach_table(reached)}")
+    parts += equal_updates_texts(models)
     if any(bucket_statistics(folder) for folder in folders):
         parts.append(f"BLEU by words of the source:\n\n{statistics_table(models, bucket_statistics)}")
     return "\n\n".join(parts)

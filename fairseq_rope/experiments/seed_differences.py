@@ -9,7 +9,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairseq_rope.experiments.pairs import shared_seeds
 from fairseq_rope.experiments.statistic import Compared, Statistic
 from fairseq_rope.experiments.student_t import central_quantile
 from fairseq_rope.experiments.work_folder import Model, model_rows, pretraining, run_statistics
@@ -53,13 +52,9 @@ def seed_differences(models: Sequence[Model]) -> list[SeedDifference]:
     found = []
     for model in models[1:]:
         own = model_rows(model, run_statistics)
-        begun = {
-            seed: tuple(pretraining(each.runs[seed]) for each in (baseline, model))
-            for seed in shared_seeds(model, baseline)
-        }
         for name in [name for name in rows if name in own]:
-            if difference := _difference(own[name], rows[name], begun):
-                found.append(SeedDifference(name, baseline.name, model.name, *difference))
+            if difference := seed_difference(name, model, own[name], baseline, rows[name]):
+                found.append(difference)
     return found
 
 
@@ -82,7 +77,7 @@ def difference_columns(models: Sequence[Model]) -> dict[str, dict[str, str]]:
     columns: dict[str, dict[str, str]] = {}
     for each in seed_differences(models):
         column = columns.setdefault(f"{each.model} ({shared[each.model]} seeds)", {})
-        column[each.statistic] = _cell(each, specs[each.statistic], seeds=shared[each.model])
+        column[each.statistic] = difference_cell(each, specs[each.statistic], seeds=shared[each.model])
     return columns
 
 
@@ -94,34 +89,41 @@ def t_interval(values: Sequence[float]) -> tuple[float, float, float]:
     return mean, mean - half, mean + half
 
 
-def _difference(
-    model: Mapping[int, Statistic], baseline: Mapping[int, Statistic], begun: Mapping[int, tuple[str, ...]]
-) -> tuple[Compared, list[int], dict[int, float], int, float, float, float] | None:
-    """Return the last seven fields of a `SeedDifference`; None where nothing is compared.
+def seed_difference(
+    name: str, model: Model, own: Mapping[int, Statistic], baseline: Model, its: Mapping[int, Statistic]
+) -> SeedDifference | None:
+    """Compare two models in one statistic, paired by seed; None where there are not two independent values.
 
-    It takes two independent values; `begun` is what both models began with, by seed.
+    Args:
+        name: the statistic's.
+        model: one model.
+        own: its values, by seed.
+        baseline: the other model.
+        its: the values of that one.
     """
-    kind = next(iter(baseline.values())).compared
-    pairs = {seed: (model[seed].values[0], baseline[seed].values[0]) for seed in sorted(model.keys() & baseline.keys())}
+    kind = next(iter(its.values())).compared
+    pairs = {seed: (own[seed].values[0], its[seed].values[0]) for seed in sorted(own.keys() & its.keys())}
     if kind == "ratio":
-        values = {seed: math.log(own / other) for seed, (own, other) in pairs.items()}
+        values = {seed: math.log(value / other) for seed, (value, other) in pairs.items()}
     else:
-        values = {seed: own - other for seed, (own, other) in pairs.items()}
+        values = {seed: value - other for seed, (value, other) in pairs.items()}
     # a training that failed has a loss that is no number
     values = {seed: value for seed, value in values.items() if math.isfinite(value)}
     groups: dict[tuple[str, ...], list[float]] = {}
     for seed, value in values.items():
-        groups.setdefault(begun[seed], []).append(value)
+        begun = tuple(pretraining(each.runs[seed]) for each in (baseline, model))
+        groups.setdefault(begun, []).append(value)
     if kind == "not" or len(groups) < 2:
         return None
     mean, low, high = t_interval([statistics.fmean(group) for group in groups.values()])
     if kind == "ratio":
         values = {seed: math.exp(value) for seed, value in values.items()}
         mean, low, high = math.exp(mean), math.exp(low), math.exp(high)
-    return kind, [*values], values, len(groups), mean, low, high
+    return SeedDifference(name, baseline.name, model.name, kind, [*values], values, len(groups), mean, low, high)
 
 
-def _cell(difference: SeedDifference, spec: str, *, seeds: int) -> str:
+def difference_cell(difference: SeedDifference, spec: str, *, seeds: int) -> str:
+    """Return a difference as text, mean [low, high]; it says so where it is of fewer than these seeds."""
     is_ratio = difference.kind == "ratio"
     numbers = (difference.mean, difference.low, difference.high)
     mean, low, high = (format(number, ".2f" if is_ratio else f"+{spec}") for number in numbers)
