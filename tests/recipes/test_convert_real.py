@@ -15,7 +15,7 @@ from fairseq.data.data_utils import load_indexed_dataset
 from fairseq_rope.export.ctranslate2 import export_checkpoint
 from fairseq_rope_data.window_index import read_index
 from tests.support import ROOT
-from tests.support.environment import environment
+from tests.support.environment import environment, forking_environment
 from tests.support.trained import Trained, call, trained_model
 
 SCRIPT = str(ROOT / "scripts" / "convert_to_rope.sh")
@@ -48,6 +48,7 @@ def test_a_real_model_killed_while_it_is_converted_goes_on_to_an_ordinary_checkp
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    env = forking_environment(work)
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert re.search(r"Loaded checkpoint \S+ \S+/converted/checkpoint_last.pt \(epoch \d+ @ \d+ updates\)", done.stderr)
@@ -80,7 +81,7 @@ def test_windows_of_the_training_text_join_it_and_the_test_set_is_translated_in_
     conf.write_text(CONF + "SHARES=()\nWINDOW_OPTIONS+=(--any-order)\n")
     given = ["--from", str(stock.checkpoint), "--data", str(stock.data), "--conf", str(conf), "--models", "converted"]
     command = ["bash", SCRIPT, *given, "--updates", "2", "--windows", "2"]
-    done = subprocess.run(command, cwd=ROOT, env=environment(work), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, env=forking_environment(work), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     single = len((work / "text" / "train.en").read_text(encoding="utf-8").splitlines())
     windows = read_index(work / "text" / "windows.windows.tsv").windows

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
-from tests.support.environment import environment
+from tests.support.environment import forking_environment
 from tests.support.glue import pretrained_work, sst2, stsb
 
 CONF = """# a training in no time
@@ -29,7 +29,7 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def glue(work: Path, *arguments: object, script: str = "scripts/run_glue.sh") -> subprocess.CompletedProcess[str]:
     (work.parent / "conf.env").write_text(CONF)
     words = ["bash", script, *map(str, arguments), "--conf", str(work.parent / "conf.env")]
-    env = environment(work, JOBS="1")
+    env = forking_environment(work, JOBS="1")
     return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 

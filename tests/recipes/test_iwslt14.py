@@ -7,7 +7,7 @@ import tarfile
 from pathlib import Path
 
 from tests.support import ROOT
-from tests.support.environment import environment
+from tests.support.environment import forking_environment
 
 TALKS = ("dev2010", "dev2012", "tst2010", "tst2011", "tst2012")
 TRAIN, TALK = 230, 3  # pairs
@@ -43,7 +43,7 @@ def test_talks_become_text_without_tags_with_every_23rd_pair_for_validation(tmp_
     text["en"][101] = "No"  # a ratio over 1.5
     make_archive(tmp_path, text)
     work = tmp_path / "work"
-    env = environment(work, IWSLT14_ARCHIVES=str(tmp_path))
+    env = forking_environment(work, IWSLT14_ARCHIVES=str(tmp_path))
     command = ["bash", "data-prep/prepare_iwslt14_deen.sh"]
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

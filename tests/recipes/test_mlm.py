@@ -11,7 +11,7 @@ import pytest
 
 from tests.support import ROOT
 from tests.support.corpora import sentences
-from tests.support.environment import environment
+from tests.support.environment import forking_environment
 from tests.support.stubs import Stubs
 
 SCRIPT = str(ROOT / "scripts" / "run_mlm.sh")
@@ -160,7 +160,13 @@ def test_text_becomes_models_a_table_pictures_and_a_page(text: Path, tmp_path: P
     work = tmp_path / "work"
     words = command(text, "--models", "roformer bert")
     done = subprocess.run(
-        words, cwd=ROOT, env=environment(work), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        words,
+        cwd=ROOT,
+        env=forking_environment(work),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     assert re.search(r"\| valid-16: bits +\| \d\.\d{3} +\| \d\.\d{3} +\|", done.stdout), done.stdout

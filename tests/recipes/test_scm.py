@@ -11,7 +11,7 @@ import torch
 from fairseq_rope.export.huggingface import import_folder
 from tests.support import ROOT
 from tests.support.cases import CHINESE_WORDS, PIECES, cases, write_cases
-from tests.support.environment import environment
+from tests.support.environment import forking_environment
 from tests.support.roformers import SPECIAL, their_tensors, write_folder, write_vocabulary
 
 CONF = """# a training in no time
@@ -41,7 +41,7 @@ def scm(
 ) -> subprocess.CompletedProcess[str]:
     (work.parent / "conf.env").write_text(CONF)
     words = ["bash", script, "--conf", str(work.parent / "conf.env"), *map(str, arguments)]
-    env = environment(work, JOBS="1", GPUS="0", PRECISION="fp32", **settings)
+    env = forking_environment(work, JOBS="1", GPUS="0", PRECISION="fp32", **settings)
     return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 

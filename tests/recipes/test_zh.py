@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import ROOT
 from tests.support.cases import cases, write_cases
-from tests.support.environment import environment
+from tests.support.environment import forking_environment
 from tests.support.stubs import Stubs
 
 SCRIPT = str(ROOT / "scripts" / "run_zh.sh")
@@ -118,7 +118,7 @@ def test_the_conf_is_taken(stubs: Stubs, text: Path, tmp_path: Path, bpe: str):
 
 def finished(work: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a recipe to its end."""
-    env = environment(work, JOBS="1", GPUS="0", PRECISION="fp32")
+    env = forking_environment(work, JOBS="1", GPUS="0", PRECISION="fp32")
     options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "check": False}
     done = subprocess.run(words, cwd=ROOT, env=env, **options)
     assert done.returncode == 0, done.stderr[-4000:]

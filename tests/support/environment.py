@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from tests.support import ROOT
+from tests.support.forked import shared_server
 
 
 def environment(work: Path, **settings: str) -> dict[str, str]:
@@ -15,6 +16,12 @@ def environment(work: Path, **settings: str) -> dict[str, str]:
     }
     threads = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     return {**kept, **threads, "PATH": path, "FAIRSEQ_ROPE_ENV": "none", "WORK": str(work), **settings}
+
+
+def forking_environment(work: Path, **settings: str) -> dict[str, str]:
+    """The same, in which programs that need torch start at once: as forks of a process that has imported it."""
+    settings["PATH"] = f"{shared_server().programs()}{os.pathsep}{environment(work)['PATH']}"
+    return environment(work, **settings)
 
 
 def real_corpora() -> Path:

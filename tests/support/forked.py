@@ -4,31 +4,29 @@
         done = server.call("fairseq_rope.tools.translate", ["data-bin", "--path", "model.pt"], stdin=b"a line\\n")
 
 A command is a process of its own, with its own arguments, environment, standard streams, folder and end; its code is
-`__main__`'s, as with `python -m`. Only what happens while libraries are imported is not tested by it; what recipes and
-tests of installations start is a new Python.
+`__main__`'s, as with `python -m`. Only what happens while libraries are imported is not tested by it: recipes that are
+killed, those of the README and installations start a new Python.
 """
 
+import contextlib
 import functools
-import json
 import os
-import resource
-import runpy
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import threading
-import time
-import traceback
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple
 
-from tests.support import ROOT
+from tests.support import ROOT, fork_protocol
 
 # bytes of memory of its own that a command may ask for: damaged sizes must not take the machine with them
 MEMORY = 6 << 30
+PROGRAMS = ("python", "fairseq-train", "fairseq-preprocess", "fairseq-generate", "fairseq-validate", "fairseq-rope")
 
 
 class Done(NamedTuple):
@@ -46,20 +44,18 @@ class Done(NamedTuple):
 
 
 class ForkServer:
-    """The process that has imported torch and fairseq, and the plugin if asked; one command at a time."""
+    """The process that has imported torch and fairseq, and the plugin if asked."""
 
     def __init__(self, *, plugin: bool = False) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
+        self._socket = os.path.join(self._folder.name, "socket")
         self._lock = threading.Lock()
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-        environment["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.support.forked", *(["--plugin"] if plugin else [])],
+            [sys.executable, "-m", "tests.support.fork_server", self._socket, *(["--plugin"] if plugin else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,
-            env=environment,
-            text=True,
+            env=_environment(PYTHONPATH=os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])),
         )
 
     def __enter__(self) -> "ForkServer":
@@ -73,117 +69,56 @@ class ForkServer:
         self, module: str, argv: Sequence[str | Path], *, stdin: bytes = b"", cwd: Path = ROOT, timeout: float = 120
     ) -> Done:
         """Run `python -m MODULE`, or `python FILE.py`, and wait; it is killed after `timeout` seconds."""
-        files = {name: os.path.join(self._folder.name, name) for name in ("stdin", "stdout", "stderr")}
-        # how many threads there are was settled when the server started
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-        request = {"module": module, "argv": [str(word) for word in argv], "cwd": str(cwd), "timeout": timeout}
+        words = [*(["-m"] if not module.endswith(".py") else []), module, *map(str, argv)]
+        request = {"program": "python", "argv": words, "cwd": str(cwd), "environment": _environment()}
+        with contextlib.ExitStack() as stack:
+            streams = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+            streams[0].write(stdin)
+            streams[0].seek(0)
+            connection = stack.enter_context(self._connected())
+            files = {number: stream.fileno() for number, stream in enumerate(streams)}
+            fork_protocol.send(connection, {**request, "memory": MEMORY}, files)
+            connection.settimeout(timeout)
+            try:
+                status, timed_out = fork_protocol.receive_status(connection), False
+            except TimeoutError:
+                connection.settimeout(None)
+                connection.sendall(bytes([signal.SIGKILL]))
+                status, timed_out = fork_protocol.receive_status(connection), True
+            for stream in streams:
+                stream.seek(0)
+            _, stdout, stderr = (stream.read() for stream in streams)
+        return Done(status, stdout, stderr, timed_out)
+
+    def programs(self) -> Path:
+        """Return a folder for the PATH in which `python` and the commands of fairseq are forks of this server."""
+        folder = Path(self._folder.name) / "bin"
+        with self._connected():
+            folder.mkdir(exist_ok=True)
+        for name in PROGRAMS:
+            client = shlex.join([sys.executable, "-SE", str(fork_protocol.__file__), self._socket, name])
+            # what starts at once needs no fork
+            other = f'[[ "$*" =~ ^-($|\\ |m\\ fairseq_rope(\\.|_data\\ )) ]] || exec {shlex.quote(sys.executable)} "$@"\n'
+            (folder / name).write_text(f'#!/bin/bash\n{other if name == "python" else ""}exec {client} "$@"\n')
+            (folder / name).chmod(0o755)
+        return folder
+
+    def _connected(self) -> socket.socket:
+        """Return a connection, once the server listens."""
         with self._lock:
-            Path(files["stdin"]).write_bytes(stdin)
-            assert self._process.stdin is not None and self._process.stdout is not None
-            print(json.dumps({**request, **files, "environment": environment}), file=self._process.stdin, flush=True)
-            answer = self._process.stdout.readline()
-            if not answer:
-                raise RuntimeError(f"the server of forks ended with status {self._process.wait()}")
-            printed = [Path(files[name]).read_bytes() for name in ("stdout", "stderr")]
-        return Done(json.loads(answer)["status"], *printed, timed_out=json.loads(answer)["timed_out"])
+            if not os.path.exists(self._socket):
+                assert self._process.stdout is not None
+                if self._process.stdout.readline() != b"ready\n":
+                    raise RuntimeError(f"the server of forks ended with status {self._process.wait()}")
+        return fork_protocol.connect(self._socket)
+
+
+def _environment(**settings: str) -> dict[str, str]:
+    # how many threads there are was settled when the server started
+    return {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", **settings}
 
 
 @functools.cache
 def shared_server() -> ForkServer:
     """Return this process's own server, without the plugin: it ends with the process."""
     return ForkServer()
-
-
-def serve(*, plugin: bool) -> None:
-    """Import what takes long, then fork for each request until stdin ends."""
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    _import_fairseq()
-    if plugin:
-        _import_plugin()
-    for line in sys.stdin:
-        request = json.loads(line)
-        child = os.fork()
-        if not child:
-            _become(request)
-        print(json.dumps(_wait(child, request["timeout"])), file=answers, flush=True)
-
-
-def _import_fairseq() -> None:
-    import sacrebleu  # noqa: F401
-
-
-def _import_plugin() -> None:
-    import fairseq.utils
-
-    # fairseq remembers the folders of plugins by path, and takes a module that somebody else imported for a stranger
-    fairseq.utils.import_user_module(Namespace(user_dir=str(ROOT / "fairseq_rope")))
-    import fairseq_rope.inference.translator
-    import fairseq_rope.scoring.report
-
-    try:
-        import ctranslate2  # noqa: F401
-
-        import fairseq_rope.export.ctranslate2.writer  # noqa: F401
-    except ImportError:  # it is optional
-        pass
-
-
-def _wait(child: int, timeout: float) -> dict[str, Any]:
-    end = time.monotonic() + timeout
-    while True:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return {"status": os.waitstatus_to_exitcode(status), "timed_out": False}
-        if time.monotonic() > end:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return {"status": -signal.SIGKILL, "timed_out": True}
-        time.sleep(0.005)
-
-
-def _become(request: dict[str, Any]) -> NoReturn:
-    """Be the command: never returns."""
-    status = 1
-    try:
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        for number, name in enumerate(("stdin", "stdout", "stderr")):
-            os.dup2(
-                os.open(request[name], os.O_RDONLY if not number else os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number
-            )
-        # the buffers of the old streams are the server's
-        sys.stdin, sys.stdout, sys.stderr = (open(number, "w" if number else "r") for number in range(3))  # noqa: SIM115
-        os.chdir(request["cwd"])
-        os.environ.clear()
-        os.environ.update(request["environment"])
-        status = _run(request["module"], request["argv"])
-    finally:
-        os._exit(status)
-
-
-def _run(module: str, argv: list[str]) -> int:
-    """Run the command's code and give its exit status, as Python would."""
-    sys.argv = [module, *argv]
-    status = 0
-    try:
-        if module.endswith(".py"):
-            sys.path.insert(0, str(Path(module).parent))
-            runpy.run_path(module, run_name="__main__")
-        else:
-            runpy.run_module(module, run_name="__main__", alter_sys=True)
-    except SystemExit as end:
-        if end.code is not None and not isinstance(end.code, int):
-            print(end.code, file=sys.stderr)
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        traceback.print_exc()
-        status = 1
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    return status & 0xFF
-
-
-if __name__ == "__main__":
-    serve(plugin="--plugin" in sys.argv)

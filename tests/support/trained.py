@@ -32,7 +32,7 @@ TRAINING = """
     --encoder-embed-dim 32 --decoder-embed-dim 32 --encoder-attention-heads 2 --decoder-attention-heads 2
     --criterion label_smoothed_cross_entropy --label-smoothing 0.1 --optimizer adam
     --lr 1e-2 --lr-scheduler inverse_sqrt --warmup-updates 40 --max-update 150 --max-tokens 1500 --seed 1 --cpu
-    --disable-validation --no-epoch-checkpoints --num-workers 0
+    --disable-validation --no-epoch-checkpoints --save-interval 1000 --num-workers 0
 """
 
 

@@ -1,0 +1,170 @@
+"""The server of `forked`: it imports what takes seconds, then each command is a fork of it.
+
+    python -m tests.support.fork_server SOCKET [--plugin]
+
+It listens at SOCKET, says `ready`, and ends with its stdin. A command is sent with `fork_protocol`: its fork has the
+client's open files, folder and environment and runs as `python` or a console script would. What the client sends then
+are signals for it; where the client is gone, the command is killed.
+"""
+
+import atexit
+import contextlib
+import gc
+import importlib.metadata
+import os
+import resource
+import runpy
+import select
+import signal
+import socket
+import sys
+import threading
+import traceback
+import warnings
+from argparse import Namespace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tests.support import ROOT
+from tests.support.fork_protocol import receive, status_message
+
+
+def serve(path: str, *, plugin: bool) -> None:
+    """Import, then fork for each connection until stdin ends."""
+    scripts = {each.name: each for each in importlib.metadata.entry_points(group="console_scripts")}
+    _import_fairseq()
+    if plugin:
+        _import_plugin()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(path)
+        listener.listen(64)
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks that mind commands
+        gc.freeze()  # a collection would copy all that forks share
+        print("ready", flush=True)
+        while listener in select.select([listener, sys.stdin], [], [])[0]:
+            connection, _ = listener.accept()
+            if not os.fork():
+                listener.close()
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                if command := _mind(connection):
+                    _run(*command, scripts)
+            connection.close()
+
+
+def _import_fairseq() -> None:
+    """Import all that takes seconds, and nothing of fairseq_cli, which opens its log as it is imported."""
+    import fairseq.sequence_generator  # noqa: F401
+    import sacrebleu  # noqa: F401
+
+
+def _import_plugin() -> None:
+    import fairseq.utils
+
+    # fairseq remembers the folders of plugins by path, and takes a module that somebody else imported for a stranger
+    fairseq.utils.import_user_module(Namespace(user_dir=str(ROOT / "fairseq_rope")))
+    import fairseq_rope.inference.translator
+    import fairseq_rope.scoring.report
+
+    try:
+        import ctranslate2  # noqa: F401
+
+        import fairseq_rope.export.ctranslate2.writer  # noqa: F401
+    except ImportError:  # it is optional
+        pass
+
+
+def _mind(connection: socket.socket) -> tuple[dict[str, Any], dict[int, int]] | None:
+    """Fork the command and return it there; in this process wait for its end, and end."""
+    try:
+        request, files = receive(connection)
+    except ConnectionError:
+        os._exit(0)
+    child = os.fork()
+    if not child:
+        connection.close()
+        return request, files
+    for file in files.values():
+        os.close(file)
+    ended = os.pidfd_open(child)
+    waited: list[int | socket.socket] = [ended, connection]
+    while ended not in (ready := select.select(waited, [], [])[0]):
+        signals = connection.recv(64) if connection in ready else b""
+        if connection in ready and not signals:
+            waited.remove(connection)
+            signals = bytes([signal.SIGKILL])
+        for number in signals:
+            _signal(child, number)
+    _, status = os.waitpid(child, 0)
+    with contextlib.suppress(OSError):  # nobody wants to know
+        connection.sendall(status_message(os.waitstatus_to_exitcode(status)))
+    os._exit(0)
+
+
+def _signal(child: int, number: int) -> None:
+    try:
+        os.killpg(child, number)
+    except ProcessLookupError:  # it is no group yet
+        os.kill(child, number)
+
+
+def _run(request: dict[str, Any], files: dict[int, int], scripts: dict[str, Any]) -> NoReturn:
+    """Be the command, to its end."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if request["memory"]:
+        resource.setrlimit(resource.RLIMIT_DATA, (request["memory"],) * 2)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for number, file in files.items():
+        os.dup2(file, number)  # as they are received they are above all numbers that a client has
+        os.close(file)
+    # the buffers of the old streams are the server's
+    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace")  # noqa: SIM115
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    sys.path[:0] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    if filters := os.environ.get("PYTHONWARNINGS"):
+        warnings._processoptions(filters.split(","))
+    status = 0
+    try:
+        _as_python(request["program"], request["argv"], scripts)
+    except SystemExit as end:
+        if end.code is not None and not isinstance(end.code, int):
+            print(end.code, file=sys.stderr)
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    # as Python ends, but for the objects of torch and fairseq, which it takes a second to destroy
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            status = status or 120
+    os._exit(status & 0xFF)
+
+
+def _as_python(program: str, argv: list[str], scripts: dict[str, Any]) -> None:
+    """Run what `PROGRAM ARGV...` names, as Python would."""
+    if program in scripts:
+        sys.argv = [program, *argv]
+        sys.exit(scripts[program].load()())
+    elif argv[0] == "-m":
+        sys.argv = argv[1:]
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+    elif argv[0] in ("-c", "-"):
+        sys.argv = [argv[0], *argv[2 if argv[0] == "-c" else 1 :]]
+        sys.path.insert(0, "")
+        exec(compile(argv[1] if argv[0] == "-c" else sys.stdin.read(), "<string>", "exec"), {"__name__": "__main__"})
+    else:
+        sys.argv = argv
+        sys.path.insert(0, str(Path(argv[0]).parent))
+        runpy.run_path(argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], plugin="--plugin" in sys.argv)
