@@ -43,7 +43,8 @@ lint() {
   check "ruff check" python -m ruff check .
   check "ruff format" python -m ruff format --check .
   check mypy python -m mypy fairseq_rope data-prep/fairseq_rope_data scripts
-  check shellcheck shellcheck --external-sources "${files[@]}"
+  # each file is read with all that it sources, which takes a second: as many at once as there are cores
+  check shellcheck xargs -0 -n 4 -P "$(nproc)" shellcheck --external-sources < <(printf '%s\0' "${files[@]}")
   check shfmt shfmt -i 2 -ci -d "${files[@]}"
 }
 
@@ -91,8 +92,8 @@ else
 fi
 [[ -z $quick ]] || pytest_args=(-m unit "${pytest_args[@]}")
 log "versions: $(python -V), $(python -m pip list --format=freeze | grep -E -i '^(fairseq(-fixed)?|torch|numpy)==' | paste -s -d ' ')"
-# most tests wait for one thread of a fairseq command: a process a core, each with whole files, in the order of conftest.py
-check pytest python -m pytest --numprocesses "$(nproc)" --dist loadfile --no-loadscope-reorder "${pytest_args[@]}"
+# a process a core, each of one thread, as more would wait for each other, and with whole files in the order of conftest.py
+check pytest env OMP_NUM_THREADS=1 python -m pytest --numprocesses "$(nproc)" --dist loadfile --no-loadscope-reorder "${pytest_args[@]}"
 # with another seed each time, which it prints
 [[ -n $core ]] || ((${#pytest_args[@]})) || check faults python -m tests.faults --quick
 
