@@ -98,7 +98,8 @@ class ForkServer:
         for name in PROGRAMS:
             client = shlex.join([sys.executable, "-SE", str(fork_protocol.__file__), self._socket, name])
             # what starts at once needs no fork
-            other = f'[[ "$*" =~ ^-($|\\ |m\\ fairseq_rope(\\.|_data\\ )) ]] || exec {shlex.quote(sys.executable)} "$@"\n'
+            others = f"exec {shlex.quote(sys.executable)} "
+            other = f'[[ "$*" =~ ^-($|\\ |m\\ fairseq_rope(\\.|_data\\ )) ]] || {others}"$@"\n'
             (folder / name).write_text(f'#!/bin/bash\n{other if name == "python" else ""}exec {client} "$@"\n')
             (folder / name).chmod(0o755)
         return folder
