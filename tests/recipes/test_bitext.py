@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
-from tests.support.environment import environment
+from tests.support.environment import environment, forking_environment
 
 CONF = """# Models that learn nothing in no time.
 # shellcheck shell=bash disable=SC2034
@@ -50,7 +50,13 @@ def bitext(work: Path, corpus: Path, *arguments: str, **settings: str) -> subpro
     command = ["bash", "scripts/run_bitext.sh", *prefixes, "-s", "en", "-t", "de"]
     return subprocess.run(
         [*command, "--conf", str(corpus / "conf.env"), *arguments],
-        **{"cwd": ROOT, "env": environment(work, **settings), "capture_output": True, "text": True, "check": False},
+        **{
+            "cwd": ROOT,
+            "env": forking_environment(work, **settings),
+            "capture_output": True,
+            "text": True,
+            "check": False,
+        },
     )
 
 

@@ -46,8 +46,7 @@ def serve(path: str, *, plugin: bool) -> None:
             if not os.fork():
                 listener.close()
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                if command := _mind(connection):
-                    _run(*command, scripts)
+                _run(*_mind(connection), scripts)
             connection.close()
 
 
@@ -73,7 +72,7 @@ def _import_plugin() -> None:
         pass
 
 
-def _mind(connection: socket.socket) -> tuple[dict[str, Any], dict[int, int]] | None:
+def _mind(connection: socket.socket) -> tuple[dict[str, Any], dict[int, int]]:
     """Fork the command and return it there; in this process wait for its end, and end."""
     try:
         request, files = receive(connection)
