@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from tests.support import ROOT
-from tests.support.environment import environment
+from tests.support.environment import environment, forking_environment
 from tests.support.mirror import served
 
 CONF = """# The experiment with models that learn nothing in no time.
@@ -29,16 +29,16 @@ def command(conf: Path, *arguments: str) -> list[str]:
     return ["bash", "scripts/run_wmt14_ende.sh", "--conf", str(conf), *arguments]
 
 
-def settings(work: Path, address: str, **others: str) -> dict[str, object]:
+def settings(work: Path, address: str, *, forks: bool = False, **others: str) -> dict[str, object]:
     """Return the folder and the environment of a run with the server at `address`, for subprocess."""
-    env = environment(work, **{"WMT14_SUBSET": "1", "WMT14_MIRROR": address, "MODELS": "rope", **others})
-    return {"cwd": ROOT, "env": env}
+    variables = {"WMT14_SUBSET": "1", "WMT14_MIRROR": address, "MODELS": "rope", **others}
+    return {"cwd": ROOT, "env": (forking_environment if forks else environment)(work, **variables)}
 
 
 def run(mirror: Path, work: Path, *arguments: str, **others: str) -> subprocess.CompletedProcess[str]:
     """Run the recipe with the archives and the `conf.env` of the folder `mirror`."""
     with served(mirror) as (address, _):
-        options = settings(work, address, **others)
+        options = settings(work, address, forks=True, **others)
         return subprocess.run(
             command(mirror / "conf.env", *arguments), **options, capture_output=True, text=True, check=False
         )
