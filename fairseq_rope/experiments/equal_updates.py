@@ -6,7 +6,8 @@ where trainings ended after unequal updates it flatters the longest.
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from fairseq_rope.experiments.markdown import table
 from fairseq_rope.experiments.pairs import shared_seeds
@@ -17,8 +18,6 @@ from fairseq_rope.experiments.work_folder import TRAINED, Model
 
 LEAST, MOST = 3, 8  # rows of a table: with fewer there is no course to see
 
-_Curve = Mapping[int, float]  # updates -> value
-
 
 def equal_updates_texts(models: Sequence[Model]) -> list[str]:
     """Return a table of validation loss, and one of BLEU, where the first model and another one have a course of them.
@@ -28,18 +27,10 @@ def equal_updates_texts(models: Sequence[Model]) -> list[str]:
     """
     texts = []
     for model in models[1:]:
-        for name, value, spec in (("loss", _loss, ".3f"), ("BLEU (greedy)", _bleu, ".2f")):
+        for name, value, spec in (("loss", attrgetter("loss"), ".3f"), ("BLEU (greedy)", attrgetter("bleu"), ".2f")):
             if text := _course(models[0], model, value, spec):
                 texts.append(f"Validation {name} after equal updates, mean over the seeds of both:\n\n{text}")
     return texts
-
-
-def _loss(validation: Validation) -> float | None:
-    return validation.loss
-
-
-def _bleu(validation: Validation) -> float | None:
-    return validation.bleu
 
 
 def _course(baseline: Model, model: Model, value: Callable[[Validation], float | None], spec: str) -> str:
@@ -74,7 +65,8 @@ def _seeds(baseline: Model, model: Model) -> list[int]:
     ]
 
 
-def _curve(model: Model, seed: int, value: Callable[[Validation], float | None]) -> _Curve:
+def _curve(model: Model, seed: int, value: Callable[[Validation], float | None]) -> dict[int, float]:
+    """Return what a run has after each number of updates."""
     log = read_train_log(model.runs[seed] / TRAINED)
     values = {each.updates: value(each) for each in log.validations}
     return {updates: number for updates, number in values.items() if number is not None and math.isfinite(number)}

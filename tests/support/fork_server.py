@@ -35,19 +35,26 @@ def serve(path: str, *, plugin: bool) -> None:
     _import_fairseq()
     if plugin:
         _import_plugin()
+    commands: dict[int, tuple[int, socket.socket]] = {}  # of those at work: pidfd -> process and client
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(path)
         listener.listen(64)
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks that mind commands
         gc.freeze()  # a collection would copy all that forks share
         print("ready", flush=True)
-        while listener in select.select([listener, sys.stdin], [], [])[0]:
-            connection, _ = listener.accept()
-            if not os.fork():
-                listener.close()
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                _run(*_mind(connection), scripts)
-            connection.close()
+        while True:
+            clients = {client: child for child, client in commands.values()}
+            ready = select.select([listener, sys.stdin, *commands, *clients], [], [])[0]
+            if sys.stdin in ready:
+                break
+            for ended in [each for each in ready if each in commands]:
+                _tell_status(*commands.pop(ended))
+                os.close(ended)
+            for client in [each for each in ready if each in clients]:
+                _pass_signals(client, clients[client])
+            if listener in ready:
+                _begin(listener, commands, scripts)
+    for child, _ in commands.values():
+        _signal(child, signal.SIGKILL)
 
 
 def _import_fairseq() -> None:
@@ -72,31 +79,37 @@ def _import_plugin() -> None:
         pass
 
 
-def _mind(connection: socket.socket) -> tuple[dict[str, Any], dict[int, int]]:
-    """Fork the command and return it there; in this process wait for its end, and end."""
+def _begin(listener: socket.socket, commands: dict[int, tuple[int, socket.socket]], scripts: dict[str, Any]) -> None:
+    """Fork the command of the next client."""
+    client, _ = listener.accept()
     try:
-        request, files = receive(connection)
+        request, files = receive(client)
     except ConnectionError:
-        os._exit(0)
+        client.close()
+        return
     child = os.fork()
     if not child:
-        connection.close()
-        return request, files
+        for each in (listener, client, *(other for _, other in commands.values())):
+            each.close()
+        _run(request, files, scripts)
     for file in files.values():
         os.close(file)
-    ended = os.pidfd_open(child)
-    waited: list[int | socket.socket] = [ended, connection]
-    while ended not in (ready := select.select(waited, [], [])[0]):
-        signals = connection.recv(64) if connection in ready else b""
-        if connection in ready and not signals:
-            waited.remove(connection)
-            signals = bytes([signal.SIGKILL])
-        for number in signals:
-            _signal(child, number)
+    commands[os.pidfd_open(child)] = child, client
+
+
+def _tell_status(child: int, client: socket.socket) -> None:
+    """Send the status of a command that has ended."""
     _, status = os.waitpid(child, 0)
-    with contextlib.suppress(OSError):  # nobody wants to know
-        connection.sendall(status_message(os.waitstatus_to_exitcode(status)))
-    os._exit(0)
+    with contextlib.suppress(OSError), client:  # the client may be gone
+        client.sendall(status_message(os.waitstatus_to_exitcode(status)))
+
+
+def _pass_signals(client: socket.socket, child: int) -> None:
+    """Give a command the signals that its client sends, or kill it where that is gone."""
+    if client.fileno() < 0:  # the command has ended
+        return
+    for number in client.recv(64) or bytes([signal.SIGKILL]):
+        _signal(child, number)
 
 
 def _signal(child: int, number: int) -> None:
@@ -155,10 +168,10 @@ def _as_python(program: str, argv: list[str], scripts: dict[str, Any]) -> None:
         sys.argv = argv[1:]
         sys.path.insert(0, os.getcwd())
         runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
-    elif argv[0] in ("-c", "-"):
-        sys.argv = [argv[0], *argv[2 if argv[0] == "-c" else 1 :]]
+    elif argv[0] == "-":
+        sys.argv = argv
         sys.path.insert(0, "")
-        exec(compile(argv[1] if argv[0] == "-c" else sys.stdin.read(), "<string>", "exec"), {"__name__": "__main__"})
+        exec(compile(sys.stdin.read(), "<stdin>", "exec"), {"__name__": "__main__"})
     else:
         sys.argv = argv
         sys.path.insert(0, str(Path(argv[0]).parent))

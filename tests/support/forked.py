@@ -4,8 +4,8 @@
         done = server.call("fairseq_rope.tools.translate", ["data-bin", "--path", "model.pt"], stdin=b"a line\\n")
 
 A command is a process of its own, with its own arguments, environment, standard streams, folder and end; its code is
-`__main__`'s, as with `python -m`. Only what happens while libraries are imported is not tested by it: recipes that are
-killed, those of the README and installations start a new Python.
+`__main__`'s, as with `python -m`. Only what happens while libraries are imported is not tested by it: the quickstart,
+Multi30k's recipe, what is killed and installations start a new Python.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ class ForkServer:
     def __init__(self, *, plugin: bool = False) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
         self._socket = os.path.join(self._folder.name, "socket")
-        self._lock = threading.Lock()
+        self._lock, self._is_ready = threading.Lock(), False
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.fork_server", self._socket, *(["--plugin"] if plugin else [])],
             stdin=subprocess.PIPE,
@@ -107,10 +107,11 @@ class ForkServer:
     def _connected(self) -> socket.socket:
         """Return a connection, once the server listens."""
         with self._lock:
-            if not os.path.exists(self._socket):
+            if not self._is_ready:
                 assert self._process.stdout is not None
                 if self._process.stdout.readline() != b"ready\n":
                     raise RuntimeError(f"the server of forks ended with status {self._process.wait()}")
+                self._is_ready = True
         return fork_protocol.connect(self._socket)
 
 
