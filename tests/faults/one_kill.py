@@ -19,8 +19,9 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.faults.recipe import LIMIT, Part, Recipe, end_group
+from tests.faults.recipe import LIMIT, Part, Recipe
 from tests.faults.same import differences, newest, of_updates, to_set_aside
+from tests.support.process_groups import is_alive, kill_group
 
 DRAWS = 6  # a signal after the end is no kill: another moment is drawn
 AGAIN = 0.25  # of the cases are killed once more while they go on
@@ -103,7 +104,7 @@ class Kill:
         try:
             process.wait(LIMIT)
         except subprocess.TimeoutExpired:
-            end_group(process)
+            kill_group(process)
         return process
 
     def ended(self, process: "subprocess.Popen[str]", *, seconds: float = 60) -> str:
@@ -111,7 +112,7 @@ class Kill:
         end = time.monotonic() + seconds
         while is_alive(process.pid):
             if time.monotonic() > end:
-                end_group(process)
+                kill_group(process)
                 return f"a process lived on for {seconds} s after {self.sent.name}"
             time.sleep(0.02)
         return ""
@@ -148,12 +149,3 @@ class Kill:
     def is_trained(self) -> bool:
         """Return whether the recipe has noted that the training is over."""
         return (self.work / "rope" / "trained").exists()
-
-
-def is_alive(group: int) -> bool:
-    """Return whether a process group has a process."""
-    try:
-        os.killpg(group, 0)
-    except ProcessLookupError:
-        return False
-    return True

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.faults.same import differences, to_set_aside
+from tests.support.process_groups import kill_group
 from tests.support.wmt14 import CONF, STAGES, command, settings
 
 HOOKS = Path(__file__).parent / "hooks"
@@ -98,7 +98,7 @@ class Recipe:
             status = process.wait(LIMIT)
         except subprocess.TimeoutExpired:
             status = -1
-        end_group(process)
+        kill_group(process)
         return status, time.monotonic() - begun
 
     def wait_for_message(self, process: subprocess.Popen[str], stage: str, logs: Path) -> float:
@@ -166,12 +166,3 @@ class Recipe:
             commands={i: line for i, line in enumerate(commands, 1) if i > first},
             changes=changes,
         )
-
-
-def end_group(process: subprocess.Popen[str]) -> None:
-    """Kill what is left of a run."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait()

@@ -1,9 +1,7 @@
 """scripts/convert_to_rope.sh: a stock checkpoint is converted, trained on and compared with itself."""
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 
 from tests.recipes.test_lock import wait_for
 from tests.support import ROOT
+from tests.support.process_groups import kill_group
 from tests.support.stubs import PYTHON, Stubs
 
 SCRIPT = str(ROOT / "scripts" / "convert_to_rope.sh")
@@ -280,5 +279,4 @@ def test_a_second_run_beside_it_is_refused(place: Stubs, tmp_path: Path):
         done = convert(place, tmp_path / "w")
         assert done.returncode == 1 and f"another run works in {tmp_path}/w: process {process.pid}, " in done.stderr
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        kill_group(process)

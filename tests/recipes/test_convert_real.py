@@ -1,9 +1,7 @@
 """scripts/convert_to_rope.sh with a real model: killed and resumed, and with windows of several sentences."""
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 import time
 from pathlib import Path
@@ -16,6 +14,7 @@ from fairseq_rope.export.ctranslate2 import export_checkpoint
 from fairseq_rope_data.window_index import read_index
 from tests.support import ROOT
 from tests.support.environment import environment, forking_environment
+from tests.support.process_groups import kill_group
 from tests.support.trained import Trained, call, trained_model
 
 SCRIPT = str(ROOT / "scripts" / "convert_to_rope.sh")
@@ -46,8 +45,7 @@ def test_a_real_model_killed_while_it_is_converted_goes_on_to_an_ordinary_checkp
     while not list(work.glob("converted/checkpoint_*_[2-5].pt")):
         assert process.poll() is None
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_group(process)
     env = forking_environment(work)
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]

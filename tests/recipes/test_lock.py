@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
+from tests.support.process_groups import kill_group
 from tests.support.stubs import Stubs
 
 
@@ -46,11 +47,7 @@ def training(stubs: Stubs, work: Path):
 
     yield start
     for process in started:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-        process.wait()
+        kill_group(process)
 
 
 def wait_for(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:

@@ -3,10 +3,8 @@
 import functools
 import gzip
 import http.server
-import os
 import re
 import shutil
-import signal
 import subprocess
 import threading
 import time
@@ -18,6 +16,7 @@ import pytest
 from tests.support import ROOT
 from tests.support.environment import environment
 from tests.support.mirror import served
+from tests.support.process_groups import kill_group
 from tests.support.trained import Trained
 
 PARTS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
@@ -83,8 +82,7 @@ def test_a_recipe_killed_while_training_goes_on(prepared: Path, tmp_path: Path):
     while not (tmp_path / "rope" / "checkpoint4.pt").exists():
         assert process.poll() is None
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    kill_group(process)
     wait_until(lambda: "has not ended" in (tmp_path / "report.html").read_text(encoding="utf-8"), tmp_path)
     done = multi30k(tmp_path, **settings)
     assert done.returncode == 0, done.stderr[-3000:]

@@ -1,7 +1,6 @@
 """WMT14's recipe on a small mirror: archives to the table, run again, and killed in every stage."""
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -14,6 +13,7 @@ import torch
 
 from tests.support.environment import real_corpora
 from tests.support.mirror import TEST, make_archives, served
+from tests.support.process_groups import kill_group
 from tests.support.wmt14 import CONF, STAGES, command, run, settings
 
 MADE = {  # stage -> what it leaves in the work folder
@@ -122,8 +122,7 @@ def test_a_stage_killed_at_work_gives_the_same_when_run_again(done, mirror: Path
         )
         while not list(tmp_path.glob(UNDER_WAY[stage])) and process.poll() is None:
             time.sleep(0.005)
-        os.killpg(process.pid, signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, f"{stage} was done before it could be killed"
+        assert kill_group(process) == -signal.SIGKILL, f"{stage} was done before it could be killed"
     again = run(mirror, tmp_path, stage)
     assert again.returncode == 0, again.stderr[-4000:]
     assert outputs(tmp_path, stage) == outputs(finished, stage)
