@@ -13,6 +13,7 @@ generate  through fairseq-generate with beam 4; without checkpoints weights are 
 length    a training step on sentences of one length; what does not fit into memory is a row that says so
 masked    training of masked language models, ours against fairseq's roberta; only when asked for
 rotation  its share of a training step, by taking it out of the same model
+profile   what a training step of both spends its time on, by torch's profiler, which slows it; only when asked for
 tricks    what each of the package's ways to be fast on a CPU is worth, by switching it off alone; only when asked for
 """
 

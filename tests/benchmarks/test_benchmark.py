@@ -19,6 +19,7 @@ COMMAND = [
         "length",
         "rotation",
         "masked",
+        "profile",
         "tricks",
         "--sizes",
         "tiny",
@@ -53,10 +54,10 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_every_kind_of_measurement_has_a_row_and_a_line_in_a_table(result: dict[str, Any]) -> None:
     assert [row["kind"] for row in result["rows"]] == [
-        *("train", "generate", "length", "rotation", "masked", "tricks", "tricks", "tricks")
+        *("train", "generate", "length", "rotation", "masked", "profile", *["tricks"] * 3)
     ]
     assert result["left_out"] == []
-    assert result["tables"].count("| tiny | fp32 |") == 8
+    assert result["tables"].count("| tiny | fp32 |") == 9
 
 
 @pytest.mark.parametrize("kind", ["train", "generate", "length", "masked"])
@@ -87,6 +88,15 @@ def test_the_rotation_has_a_share_and_no_ratio(result: dict[str, Any]) -> None:
     row = find(result, "rotation")
     assert len(row["share"]["all"]) == 2 and "speed" not in row
     assert row["models"].keys() == {"rope"}
+
+
+def test_the_parts_of_a_step_are_together_its_time(result: dict[str, Any]) -> None:
+    row = find(result, "profile")
+    for measured in row["models"].values():
+        assert [sum(parts.values()) for parts in measured["parts"]] == pytest.approx(measured["seconds"])
+        least = {part: min(parts[part] for parts in measured["parts"]) for part in measured["parts"][0]}
+        assert all(least.values()) and least["products"] > least["layer norm"]
+    assert "products, stock / rope" in result["tables"]
 
 
 def test_a_trick_has_a_row_in_each_work_that_it_is_for(result: dict[str, Any]) -> None:

@@ -72,19 +72,19 @@ def test_every_benchmark_runs_after_the_check_and_their_tables_stand_in_one_file
     assert result.returncode == 0, result.stderr
     assert (machine.out / "check.txt").read_text() == "checked\n"
     calls = machine.record.read_text().splitlines()
-    for call, kind in zip(calls, ("train", "generate"), strict=True):
+    for call, kind in zip(calls, ("train", "profile", "generate"), strict=True):
         assert call.startswith(f"{kind} --sizes tiny ")
         # of ten, less a minute and a half for what has begun
         assert " --minutes 8." in call
         assert call.endswith(f" --work {machine.made / 'data'} --output {machine.out}/{kind}.json")
-    assert (machine.out / "table.md").read_text() == result.stdout == "table train\n\ntable generate\n\n"
+    assert (machine.out / "table.md").read_text() == result.stdout == "table train\n\ntable profile\n\ntable generate\n\n"
 
 
 def test_a_benchmark_that_fails_is_named_at_the_end_and_the_others_run(machine: Machine) -> None:
     result = machine.run("--smoke", STUB_FAILS="train --sizes")
     assert result.returncode == 1
     assert result.stderr.splitlines()[-1] == "benchmark_gpu.sh: error: failed: train"
-    assert len(machine.record.read_text().splitlines()) == 2
+    assert len(machine.record.read_text().splitlines()) == 3
 
 
 def test_a_check_that_fails_ends_the_run(machine: Machine) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.model import report
+from benchmarks.model import profile, report
 from benchmarks.model.compare import Measured
 from benchmarks.report import spread
 from fairseq_rope_data.errors import UserError
@@ -76,6 +76,15 @@ def test_the_share_of_padding_is_that_of_all_steps():
     assert (head.split(" | ")[-1], line.split(" | ")[-1]) == ("padding |", "10 % |")
     row["models"]["rope"].pop("padding")  # a figure that is always 0 is left out
     assert report.tables([row]).endswith(" 0 % |")
+
+
+def test_the_parts_of_a_step_are_shares_of_its_time():
+    shares = dict.fromkeys(profile.PARTS, 0.0)
+    parts = [{**shares, "products": 0.5}, {**shares, "products": 1.5, "host": 0.5}]
+    models = {"stock": {"options": [], "error": "out of memory"}}, measured(1.0, 2.0, parts=parts)
+    head, _, line = report.tables([report.compared({**SETTING, "kind": profile.KIND}, *models)]).splitlines()
+    cells = dict(zip(head.split(" | "), line.split(" | "), strict=True))
+    assert cells["products, stock / rope"] == "- / 62 %" and cells["host, stock / rope |"] == "- / 12 % |"
 
 
 def test_steps_without_an_update_are_noted():

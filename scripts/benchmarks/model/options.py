@@ -4,7 +4,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from benchmarks.model import build, masked
+from benchmarks.model import build, masked, profile
 from benchmarks.model.generate import BATCHES
 from benchmarks.model.tricks import KIND, TRICKS
 from benchmarks.options import count
@@ -12,7 +12,7 @@ from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError
 
 KINDS = ("train", "generate", "length", "rotation")  # measured where none is named
-ALL = (*KINDS, masked.KIND, KIND)
+ALL = (*KINDS, masked.KIND, profile.KIND, KIND)
 DTYPES = ("fp32", "bf16", "fp16")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.environment import available_memory
-from benchmarks.model import build, data, masked, tricks
+from benchmarks.model import build, data, masked, profile, tricks
 from benchmarks.model.spec import MODELS, TRAINED, Spec
 
 UNSUPPORTED = ("generate", "bf16")  # fairseq-generate ignores --bf16
@@ -59,7 +59,7 @@ def _of_kind(spec: Spec, args: Namespace, names: Sequence[str] = MODELS) -> Iter
                 continue
             for what, (rope,) in _of_kind(replace(spec, kind=work), args, ["rope"]):
                 yield {"work": work, **what}, [rope, *(replace(rope, without=name) for name in switchable)]
-    elif spec.kind in ("train", "rotation", masked.KIND):
+    elif spec.kind in ("train", "rotation", profile.KIND, masked.KIND):
         for tokens in args.max_tokens:
             specs = [replace(model, max_tokens=tokens, updates=args.updates) for model in models]
             yield {"max_tokens": tokens}, specs[1:] if spec.kind == "rotation" else specs

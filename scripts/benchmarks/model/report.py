@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.model import profile
 from benchmarks.model.compare import Measured
 from benchmarks.model.spec import TRAINED
 from benchmarks.model.worker import NO_EFFECT, OUT_OF_MEMORY
@@ -122,6 +123,20 @@ def _utilization(row: Row) -> str:
     return " / ".join(cells) if any(shares) else "-"
 
 
+def _part(name: str) -> Any:
+    def cell(row: Row) -> str:
+        return " / ".join(_share_of(name, measured) for measured in row["models"].values())
+
+    return cell
+
+
+def _share_of(part: str, measured: Measured) -> str:
+    if "parts" not in measured:
+        return "-"
+    steps = zip(measured["parts"], measured["seconds"], strict=True)
+    return f"{100 * statistics.median(parts[part] / seconds for parts, seconds in steps):.0f} %"
+
+
 _SETTING = {"size": lambda row: row["size"], "type": lambda row: row["dtype"]}
 _MEMORY = {"peak MiB, stock / rope": _memory}
 COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
@@ -168,6 +183,13 @@ COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
         "tokens a batch": lambda row: f"{row['max_tokens']:,}",
         "rope, ms a step": _median("rope", "seconds_per_step", scale=1000),
         "rotation's share": _share,
+    },
+    profile.KIND: {
+        **_SETTING,
+        "tokens a batch": lambda row: f"{row['max_tokens']:,}",
+        "stock, ms a step": _median("stock", "seconds_per_step", scale=1000),
+        "rope, ms a step": _median("rope", "seconds_per_step", scale=1000),
+        **{f"{part}, stock / rope": _part(part) for part in profile.PARTS},
     },
     "tricks": {
         **_SETTING,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, dataclass, field, fields
 
 MODELS = ("stock", "rope")  # fairseq's `transformer` or `roberta`, and ours
 TRAINED = "trained"  # as size, and as length of translations: those of the checkpoints that the user gives
@@ -13,7 +13,7 @@ class Spec:
     """One model in one setting; what a kind of measurement has no use for keeps its default.
 
     Args:
-        kind: train, generate, length, rotation or masked.
+        kind: train, generate, length, rotation, profile or masked.
         model: one of MODELS.
         size: a name in `build.SIZES`; TRAINED with a checkpoint of the user's.
         dtype: fp32, bf16 or fp16.
@@ -80,6 +80,7 @@ class Repetition:
         seconds_without: what the same steps would take without the rotation, where that is measured.
         padded: places for tokens in the sources and targets of the steps' batches.
         padding: those of them that are padding.
+        parts: seconds of each part of the steps, where they are told apart.
     """
 
     seconds: float
@@ -91,8 +92,10 @@ class Repetition:
     seconds_without: float = 0.0
     padded: int = 0
     padding: int = 0
+    parts: dict[str, float] = field(default_factory=dict)
 
 
 def total(parts: Sequence[Repetition]) -> Repetition:
-    """Return repetitions joined into one: all figures are sums."""
-    return Repetition(*(sum(values) for values in zip(*map(astuple, parts), strict=True)))
+    """Return repetitions joined into one, whose figures are sums; `parts` are left out."""
+    names = [each.name for each in fields(Repetition) if each.name != "parts"]
+    return Repetition(**{name: sum(getattr(part, name) for part in parts) for name in names})

@@ -22,6 +22,8 @@ from benchmarks.model import clock, tricks
 from benchmarks.model.spec import Repetition, Spec
 
 SCRIPTS = Path(__file__).resolve().parents[2]
+# fairseq on today's torch and hydra warns of its own calls at every start, torch's profiler reports its own
+_QUIET = {"PYTHONWARNINGS": "ignore", "KINETO_LOG_LEVEL": "5"}
 OUT_OF_MEMORY, NO_EFFECT = "out of memory", "no effect"  # reasons that are no fault of the benchmark's
 
 
@@ -43,8 +45,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            # fairseq on today's torch and hydra warns of its own calls at every start, which nobody here can change
-            env={**os.environ, "PYTHONPATH": path, "PYTHONWARNINGS": "ignore", **tricks.environment(spec.without)},
+            env={**os.environ, "PYTHONPATH": path, **_QUIET, **tricks.environment(spec.without)},
         )
         self.spec = spec
 
