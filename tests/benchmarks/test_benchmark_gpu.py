@@ -77,7 +77,9 @@ def test_every_benchmark_runs_after_the_check_and_their_tables_stand_in_one_file
         # of ten, less a minute and a half for what has begun
         assert " --minutes 8." in call
         assert call.endswith(f" --work {machine.made / 'data'} --output {machine.out}/{kind}.json")
-    assert (machine.out / "table.md").read_text() == result.stdout == "table train\n\ntable profile\n\ntable generate\n\n"
+    assert (
+        (machine.out / "table.md").read_text() == result.stdout == "table train\n\ntable profile\n\ntable generate\n\n"
+    )
 
 
 def test_a_benchmark_that_fails_is_named_at_the_end_and_the_others_run(machine: Machine) -> None:

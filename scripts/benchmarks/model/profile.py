@@ -45,14 +45,12 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
 
 def seconds_of_parts(events: Iterable[Any], seconds: float, *, device: str) -> dict[str, float]:
     """Return how many of the seconds each of PARTS took, on a GPU of its time: together `seconds`, if all were seen."""
-    from torch.autograd import DeviceType
-
     time = "self_cpu_time_total" if device == "cpu" else "self_device_time_total"
     found: Counter[str] = Counter()
     for event in events:
         name = _OPERATION.fullmatch(event.key)
         # a kernel of a GPU stands there once more by itself
-        if name and event.device_type == DeviceType.CPU:
+        if name and event.device_type.name == "CPU":
             found[part_of(name[1])] += getattr(event, time) / 1e6
     return {part: found[part] for part in PARTS[:-1]} | {HOST: max(0.0, seconds - found.total())}
 
