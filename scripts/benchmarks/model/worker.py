@@ -23,7 +23,7 @@ from benchmarks.model.spec import Repetition, Spec
 
 SCRIPTS = Path(__file__).resolve().parents[2]
 # fairseq on today's torch and hydra warns of its own calls at every start, torch's profiler reports its own
-_QUIET = {"PYTHONWARNINGS": "ignore", "KINETO_LOG_LEVEL": "5"}
+_QUIET = {"PYTHONWARNINGS": "ignore", "KINETO_LOG_LEVEL": "6"}
 OUT_OF_MEMORY, NO_EFFECT = "out of memory", "no effect"  # reasons that are no fault of the benchmark's
 
 
