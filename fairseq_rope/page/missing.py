@@ -1,6 +1,6 @@
 """What an experiment has not come to, or lacks the texts for: the first list of its page."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,7 +8,7 @@ from fairseq_rope.experiments.work_folder import Model
 
 
 def missing_scores(models: Sequence[Model], results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the scores that models lack and others have, a line each.
+    """Yield the scores that models lack and others have, a line for each model, test set and seeds.
 
     Args:
         models: those of the page.
@@ -17,11 +17,15 @@ def missing_scores(models: Sequence[Model], results: Mapping[str, Any]) -> Itera
     names = dict.fromkeys(name for other in results["models"].values() for name in other["statistics"])
     for model in models:
         found = results["models"][model.name]["statistics"]
+        scores_of: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         for name in names:
+            test_set, colon, score = name.partition(": ")
             values = found.get(name, {"values": {}})["values"]
             lacking = [str(seed) for seed in model.runs if values.get(str(seed)) is None]
-            if lacking and ": " in name:
-                yield f"{model.name}: no {name} of seed {', '.join(lacking)}"
+            if lacking and colon:
+                scores_of[test_set, ", ".join(lacking)].append(score)
+        for (test_set, seeds), scores in scores_of.items():
+            yield f"{model.name}: no {test_set}: {', '.join(scores)} of seed {seeds}"
 
 
 def missing_texts(results: Mapping[str, Any]) -> Iterator[str]:

@@ -109,7 +109,7 @@ def test_the_page_says_which_model_is_better_where_lower_is(work: Path):
     assert [cell.text for cell in figure.table.rows[2]] == ["128 (8.00)", "7.582 ± 0.007", ""]
     page = render(contents)
     assert "Bits a masked token by the length of blocks, valid" in page and "BLEU" not in page
-    assert "bert: no valid-32: bits of seed 1, 2" in page and "+0.125" in page
+    assert "bert: no valid-32: bits, accuracy of seed 1, 2" in page and "+0.125" in page
 
 
 def test_a_model_alone_has_its_bits(tmp_path: Path):
