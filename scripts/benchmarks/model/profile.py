@@ -20,7 +20,7 @@ _NAMES = {
     "copies": r"copy|clone|cat$|stack|fill|zero|index|embedding",
 }
 OTHER = "other"  # additions and the like
-HOST = "host"  # Python and autograd; on a GPU the time in which it waits for them
+HOST = "host"  # Python and autograd; of a GPU's time that in which it waits for them
 PARTS = (*_NAMES, OTHER, HOST)
 _OPERATION = re.compile(r"\w+::(\w+)")  # not the graph's nodes, nor what Python calls
 
@@ -44,7 +44,7 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
 
 
 def seconds_of_parts(events: Iterable[Any], seconds: float, *, device: str) -> dict[str, float]:
-    """Return how many of the seconds each of PARTS took, on a GPU of its time: together `seconds`, if all were seen."""
+    """Return the seconds of each of PARTS, of the processor or of the GPU; together they are `seconds`."""
     time = "self_cpu_time_total" if device == "cpu" else "self_device_time_total"
     found: Counter[str] = Counter()
     for event in events:
