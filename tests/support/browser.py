@@ -4,13 +4,14 @@ import base64
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.process_groups import kill_group
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = "--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --remote-debugging-pipe --no-first-run"
@@ -101,8 +102,7 @@ class Browser:
         path.write_bytes(base64.b64decode(data))
 
     def close(self) -> None:
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        kill_group(self.process)
         self.to.close()
         self.back.close()
         self.profile.cleanup()
