@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from fairseq_rope.export.ctranslate2 import export_checkpoint
-from fairseq_rope.modules.cpu import route
 from tests.support import ROOT
 from tests.support.environment import real_corpora
 from tests.support.pretrained import Pretrained, pretrained_model
@@ -21,10 +20,6 @@ SYSTEM = (
 )
 SYSTEM_FIXTURES = {"trained", "pretrained", "exported", "trained_on_windows", "stubs"}
 PROCESS_MODULE = "subprocess"
-
-# which library computes products is measured in each process, and where two are as fast, processes may choose
-# differently: what tests compare to the last bit comes from several
-os.environ.setdefault(route.VARIABLE, route.ONEDNN)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,7 +20,14 @@ def nothing_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def slow(x: Tensor, weight: Tensor) -> Tensor:
-    time.sleep(0.002)
+    end = time.thread_time() + 0.002
+    while time.thread_time() < end:
+        pass
+    return quick(x, weight)
+
+
+def waiting(x: Tensor, weight: Tensor) -> Tensor:
+    time.sleep(0.005)
     return quick(x, weight)
 
 
@@ -43,6 +50,11 @@ def test_onednn_is_taken_where_it_is_faster_and_what_was_chosen_is_logged(work: 
 def test_a_small_gain_that_noise_can_turn_is_none(monkeypatch: pytest.MonkeyPatch, gain: float, chosen: bool):
     monkeypatch.setattr(route, "gain", lambda *_, **__: gain)
     assert route.is_onednn(route.TRAINING, torchs=quick, onednn=quick) == chosen
+
+
+def test_the_time_in_which_others_have_the_processor_is_not_counted():
+    assert not route.is_onednn(route.TRAINING, torchs=waiting, onednn=slow)
+    assert route.is_onednn(route.SEARCH, torchs=slow, onednn=waiting)
 
 
 @pytest.mark.parametrize(("value", "chosen"), [("torch", False), ("onednn", True), ("OneDNN", True)])

@@ -2,8 +2,8 @@
 
 torch calls one library for them on the CPU, MKL on x86, and can call oneDNN. Which is faster depends on the processor:
 on AMD's Zen 5 oneDNN is, by 2.3 times, on Intel's Sapphire Rapids MKL is. Training, search, and search with weights
-that are packed for oneDNN are measured apart, each once in a process, in some tens of milliseconds; packed weights by
-the rows of a batch, and by those of one sentence, where the longer call of oneDNN may cost more than it wins, or its
+that are packed for oneDNN are measured apart, each once in a process, in less than 0.1 seconds; packed weights by the
+rows of a batch, and by those of one sentence, where the longer call of oneDNN may cost more than it wins, or its
 reading of the weight in its order may win most. Products of bfloat16 are oneDNN's anyway: there the question is whether
 packing their weights is worth it.
 
@@ -13,6 +13,7 @@ FAIRSEQ_ROPE_PRODUCTS=torch or =onednn, in the environment, chooses without meas
 import contextlib
 import logging
 import os
+import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -36,7 +37,7 @@ WEIGHTS = dict.fromkeys((PACKED, PACKED_FEW_ROWS, PACKED_BFLOAT16), 4)
 # how many times as fast oneDNN must be: between processors whose choice is clear, so that noise does not change it from
 # one process to the next, and with it the last bit of the results
 MIN_GAIN = 1.25
-REPETITIONS = 15  # of one weight
+TURNS = 9
 
 _logger = logging.getLogger(__name__)
 _lock = threading.Lock()
@@ -64,8 +65,10 @@ def is_onednn(work: str, *, torchs: Product, onednn: Product, prepare: Prepare =
 
 
 def gain(work: str, *, torchs: Product, onednn: Product, prepare: Prepare = _as_it_is) -> float:
-    """Return the time that torch's own library takes, by that of oneDNN: the least of several turns of each.
+    """Return the time that torch's own library takes, by that of oneDNN: the medians of several turns of each.
 
+    It is the processor's time, of this thread: by the clock, on a busy machine, one library can be the one that waits
+    in most of its turns, and seem three times as slow.
     Training and unpacked weights by one thread: on a busy machine the times of several say more about what else runs
     there. What waits for its weights gains by threads with one library more than with the other: on Zen 3, with four
     rows, oneDNN does and MKL does not.
@@ -80,13 +83,13 @@ def gain(work: str, *, torchs: Product, onednn: Product, prepare: Prepare = _as_
             pairs += [(grad, pairs[0][1].T), (grad.T, x.T)]
         turns = {TORCH: (torchs, pairs), ONEDNN: (onednn, [(one, prepare(other)) for one, other in pairs])}
         times: dict[str, list[float]] = {TORCH: [], ONEDNN: []}
-        for _ in range(REPETITIONS // weights):
+        for _ in range(TURNS):
             for name, (product, arguments) in turns.items():
-                start = time.perf_counter()
+                start = time.thread_time()
                 for one, other in arguments:
                     product(one, other)
-                times[name].append(time.perf_counter() - start)
-    return min(times[TORCH]) / min(times[ONEDNN])
+                times[name].append(time.thread_time() - start)
+    return statistics.median(times[TORCH]) / statistics.median(times[ONEDNN])
 
 
 @contextlib.contextmanager
