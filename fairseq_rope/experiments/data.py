@@ -6,8 +6,10 @@ text. Means are over the seeds that have a number; sd is the sample standard dev
 baseline            the first model, with which each other one is compared
 models              NAME -> a model, in the order of the table:
     seeds           their numbers
-    statistics      NAME -> {values: SEED -> number, mean, sd, compared, decimals, lower_is_better}; of a statistic of
-                    two numbers, such as the best loss and its epoch, the first; compared is not, difference or ratio
+    statistics      NAME -> {values: SEED -> number, counted: [SEED], mean, sd, compared, decimals, lower_is_better}; of
+                    a statistic of two numbers, such as the best loss and its epoch, the first; mean and sd are over the
+                    seeds in counted, without trainings that have not ended and are behind another seed's; compared is
+                    not, difference or ratio
     buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd,
                     low, high}]: the ends of a 95% bootstrap interval of the mean, for the noise of the test set
     curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
@@ -46,7 +48,7 @@ from fairseq_rope.experiments.reach import reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
 from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.seed_differences import seed_differences
-from fairseq_rope.experiments.statistic import Statistic
+from fairseq_rope.experiments.statistic import Statistic, without_behind
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import (
     Model,
@@ -94,9 +96,9 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     first = next(iter(row.values()))
     # the last letter of a format is `f`, the number before it that of decimals
     decimals = int(first.specs[0].rpartition(".")[2].removesuffix("f"))
-    values = {seed: each.values[0] for seed, each in row.items()}
+    values, counted = ({seed: each.values[0] for seed, each in of.items()} for of in (row, without_behind(row)))
     chosen = {"compared": first.compared, "decimals": decimals, "lower_is_better": first.lower_is_better}
-    return {**_over_seeds(values), **chosen}
+    return {**_over_seeds(counted), "values": _numbers(values), "counted": [*counted], **chosen}
 
 
 def _buckets(model: Model) -> dict[str, list[dict[str, Any]]]:
@@ -158,10 +160,14 @@ def _over_seeds(values: Mapping[int, float]) -> dict[str, Any]:
     """Return the value of each seed, their mean and standard deviation."""
     numbers = [value for value in values.values() if math.isfinite(value)]
     return {
-        "values": {seed: number(value) for seed, value in values.items()},
+        "values": _numbers(values),
         "mean": statistics.fmean(numbers) if numbers else None,
         "sd": statistics.stdev(numbers) if len(numbers) > 1 else None,
     }
+
+
+def _numbers(values: Mapping[int, float]) -> dict[int, float | None]:
+    return {seed: number(value) for seed, value in values.items()}
 
 
 def number(value: float) -> float | None:

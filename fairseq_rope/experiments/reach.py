@@ -84,13 +84,7 @@ def reach_table(found: Sequence[Reach]) -> str:
 def _reach(model: Model, other: Model) -> Reach | None:
     """Return what `model` needs; None where no seed has numbers of both."""
     losses, points = {}, {}
-    for seed in shared_seeds(model, other):
-        if not (is_trained(model.runs[seed]) and is_trained(other.runs[seed])):
-            continue
-        logs = [each.runs[seed] / "train.log" for each in (model, other)]
-        if logs[0].resolve() == logs[1].resolve():  # one training, whose model is read in two ways
-            continue
-        own, its = map(read_train_log, logs)
+    for seed, (own, its) in _pairs(model, other).items():
         if math.isfinite(its.best.loss):
             losses[seed] = its.best.loss
             first = next((each for each in own.validations if each.loss <= its.best.loss), None)
@@ -102,6 +96,19 @@ def _reach(model: Model, other: Model) -> Reach | None:
     )
     reached = [seed for seed, (own, _) in updates.items() if own is not None]
     return Reach(model.name, other.name, losses, reached, _effort(updates), _effort(seconds))
+
+
+def _pairs(model: Model, other: Model) -> dict[int, tuple[TrainLog, TrainLog]]:
+    """Return the logs of both by seed; where a training is behind the other one it is left out, unless all are."""
+    pairs = {}
+    for seed in shared_seeds(model, other):
+        if not (is_trained(model.runs[seed]) and is_trained(other.runs[seed])):
+            continue
+        own, its = (each.runs[seed] / "train.log" for each in (model, other))
+        if own.resolve() != its.resolve():  # not one training, whose model is read in two ways
+            pairs[seed] = read_train_log(own), read_train_log(its)
+    even = {seed: (own, its) for seed, (own, its) in pairs.items() if not (own.is_behind(its) or its.is_behind(own))}
+    return even or pairs
 
 
 def _updates(_: TrainLog, point: Validation | None) -> float | None:

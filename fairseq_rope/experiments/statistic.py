@@ -2,9 +2,11 @@
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from fairseq_rope.experiments.train_log import TrainLog
 
 Compared = Literal["not", "difference", "ratio"]
 
@@ -19,6 +21,7 @@ class Statistic:
         specs: how each number is written, as in `format`.
         compared: how the first number of two models is.
         lower_is_better: of the first number.
+        log: of the training, where the numbers are of how far it is.
     """
 
     values: tuple[float, ...]
@@ -26,9 +29,19 @@ class Statistic:
     specs: tuple[str, ...] = (".2f",)
     compared: Compared = "not"
     lower_is_better: bool = False
+    log: TrainLog | None = None
+
+    def is_behind(self, other: "Statistic") -> bool:
+        """Return whether it is of a training that has not ended, and the other one of a training with more updates."""
+        return self.log is not None and other.log is not None and self.log.is_behind(other.log)
 
 
 Rows = dict[str, dict[int, Statistic]]  # of a model: name of the statistic -> that of each seed that has it
+
+
+def without_behind(row: Mapping[int, Statistic]) -> dict[int, Statistic]:
+    """Leave out of one statistic by seed those seeds whose training has not come as far as another seed's."""
+    return {seed: own for seed, own in row.items() if not any(own.is_behind(other) for other in row.values())}
 
 
 def cell(each_run: Sequence[Statistic], *, runs: int) -> str:

@@ -66,6 +66,15 @@ class TrainLog:
     is_finished: bool = False
 
     @property
+    def updates(self) -> int:
+        """How many it has been validated after."""
+        return self.validations[-1].updates
+
+    def is_behind(self, other: "TrainLog") -> bool:
+        """Return whether it has not ended and has fewer updates, so that its losses say nothing beside the other's."""
+        return not self.is_finished and self.updates < other.updates
+
+    @property
     def best(self) -> Validation:
         """The validation of the lowest loss; one whose loss is not a number only where all are."""
         return min(self.validations, key=lambda each: (math.isnan(each.loss), each.loss))

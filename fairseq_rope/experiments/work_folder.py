@@ -159,13 +159,15 @@ def _training_statistics(folder: Path) -> dict[str, Statistic]:
     last, best = log.validations[-1], log.best
     rows = {
         "parameters": Statistic((log.parameters,), specs=(",.0f",)),
-        "epochs, updates": Statistic((last.epoch, last.updates), "{}, {}", (",.0f", ",.0f")),
-        "training, minutes": Statistic((log.seconds / 60,), specs=(".1f",)),
-        "valid loss, best": Statistic((best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f"), "difference", True),
+        "epochs, updates": Statistic((last.epoch, last.updates), "{}, {}", (",.0f", ",.0f"), log=log),
+        "training, minutes": Statistic((log.seconds / 60,), specs=(".1f",), log=log),
+        "valid loss, best": Statistic(
+            (best.loss, best.epoch), "{} (epoch {})", (".3f", ".0f"), "difference", True, log
+        ),
     }
     if log.best_bleu is not None:
         validation, bleu = log.best_bleu
-        rows[VALID_BLEU] = Statistic((bleu, validation.epoch), "{} (epoch {})", (".2f", ".0f"), "difference")
+        rows[VALID_BLEU] = Statistic((bleu, validation.epoch), "{} (epoch {})", (".2f", ".0f"), "difference", log=log)
     if not math.isnan(log.words_per_second):
         rows["training, words/s"] = Statistic((log.words_per_second,), specs=(",.0f",), compared="ratio")
     return rows

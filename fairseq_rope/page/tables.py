@@ -46,7 +46,10 @@ def scores_table(results: Mapping[str, Any]) -> PageTable:
     names = dict.fromkeys(name for model in models.values() for name in model["statistics"])
     rows = []
     for name in names:
-        cells = [_cell(model["statistics"].get(name), differences.get((name, key))) for key, model in models.items()]
+        cells = [
+            _cell(model["statistics"].get(name), differences.get((name, key)), runs=len(model["seeds"]))
+            for key, model in models.items()
+        ]
         rows.append([Cell(_FIRST.get(name, name)), *cells])
     return PageTable(["", *(f"{name} ({_seeds(model)})" for name, model in models.items())], rows)
 
@@ -101,12 +104,14 @@ def reach_table(results: Mapping[str, Any]) -> PageTable:
     return text_table(["", "updates (the other's)", "ratio", "minutes (the other's)", "ratio", "seeds"], rows)
 
 
-def _cell(statistic: Mapping[str, Any] | None, difference: Mapping[str, Any] | None) -> Cell:
+def _cell(statistic: Mapping[str, Any] | None, difference: Mapping[str, Any] | None, *, runs: int) -> Cell:
     if statistic is None:
         return Cell("")
     text = _number(statistic, statistic["mean"])
     if statistic["sd"]:
         text += f" ± {_number(statistic, statistic['sd'])}"
+    if len(statistic["counted"]) < runs:
+        text += f" ({len(statistic['counted'])} of {runs})"
     if difference is None:
         return Cell(text)
     mean, low, high = (difference[name] for name in ("mean", "low", "high"))

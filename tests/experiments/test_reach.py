@@ -9,6 +9,7 @@ from fairseq_rope.experiments.data import results_json
 from fairseq_rope.experiments.pairs import ONE_SEED
 from fairseq_rope.experiments.reach import TITLE
 from fairseq_rope.experiments.results import chosen_results_text, results_text
+from fairseq_rope.page.tables import scores_table
 from fairseq_rope_data.errors import UserError
 from tests.support.runs import add_run, cells
 
@@ -132,6 +133,40 @@ def test_a_training_that_has_not_ended_is_told(work: Path):
         True,
         True,
     ]
+
+
+def test_a_training_that_has_not_caught_up_is_in_no_mean_and_no_difference(tmp_path: Path):
+    for name, losses in {"rope": [6, 5, 4], "rope-seed2": [6, 5, 4.5], "alibi": [7, 6, 5], "alibi-seed2": [7]}.items():
+        add_curve(tmp_path, name, losses, end=name != "alibi-seed2")
+    text = results_text(tmp_path, ["rope", "alibi"])
+    row = next(cells(line) for line in text.splitlines() if "valid loss, best" in line)
+    assert row == ["valid loss, best", "4.250 ± 0.354 (epoch 3)", "5.000 (epoch 3) (1 of 2)"]
+    assert "over seeds, paired by seed" not in text, "one pair has no interval"
+    report = json.loads(results_json(tmp_path, ["rope", "alibi"]))
+    loss = report["models"]["alibi"]["statistics"]["valid loss, best"]
+    assert (loss["values"], loss["counted"], loss["mean"], loss["sd"]) == ({"1": 5, "2": 7}, [1], 5, None)
+    assert [each["losses"] for each in report["reach"]] == [{"1": 5}, {"1": 4}]
+    shown = scores_table(report).rows
+    assert [cell.text for row in shown if row[0].text == "valid loss, best" for cell in row[1:]] == [
+        "4.250 ± 0.354",
+        "5.000 (1 of 2)",
+    ]
+
+
+def test_where_no_training_has_caught_up_it_is_told_how_far_they_are(tmp_path: Path):
+    add_curve(tmp_path, "rope", [6, 5, 4])
+    add_curve(tmp_path, "alibi", [7, 6], end=False)
+    (first, _) = json.loads(results_json(tmp_path, ["rope", "alibi"]))["reach"]
+    assert first["losses"] == {"1": 6} and first["updates"]["mean"] == 100
+
+
+def test_a_training_that_ended_early_counts(tmp_path: Path):
+    for name, losses in {"rope": [6, 5, 4], "rope-seed2": [6, 5], "alibi": [7, 6], "alibi-seed2": [7, 5]}.items():
+        add_curve(tmp_path, name, losses)
+    report = json.loads(results_json(tmp_path, ["rope", "alibi"]))
+    assert report["models"]["rope"]["statistics"]["valid loss, best"]["counted"] == [1, 2]
+    (loss,) = (each for each in report["seed_differences"] if each["statistic"] == "valid loss, best")
+    assert loss["values"] == {"1": 2, "2": 0}
 
 
 def test_curves_are_those_of_each_run(work: Path):

@@ -195,6 +195,7 @@ def test_what_is_no_number_is_null_for_machines(work: Path):
     rope = json.loads(results_json(work), parse_constant=pytest.fail)["models"]["rope"]
     assert rope["statistics"]["training, minutes"] == {
         "values": {"1": None},
+        "counted": [1],
         "mean": None,
         "sd": None,
         "compared": "not",
