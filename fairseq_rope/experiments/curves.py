@@ -24,10 +24,11 @@ def draw_curves(models: Mapping[str, Sequence[TrainLog]], output: Path) -> None:
     losses, *others = figure.subplots(1, 1 + has_bleu, squeeze=False)[0]
     for i, (model, logs) in enumerate(models.items()):
         runs = [[(validation.updates, validation.loss) for validation in log.validations] for log in logs]
-        _draw(losses, i, model, runs, [Statistic((log.best.loss,), specs=(".3f",)) for log in logs])
+        _draw(losses, i, model, runs, [Statistic((log.best.loss,), specs=(".3f",), log=log) for log in logs])
         for axes in others:
             runs = [[(validation.updates, bleu) for validation, bleu in log.bleu] for log in logs]
-            _draw(axes, i, model, runs, [Statistic((log.best_bleu[1],)) for log in logs if log.best_bleu is not None])
+            best = [Statistic((log.best_bleu[1],), log=log) for log in logs if log.best_bleu is not None]
+            _draw(axes, i, model, runs, best)
     name_axes(losses)
     for axes in others:
         name_bleu_axes(axes)

@@ -36,7 +36,7 @@ import dataclasses
 import json
 import math
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ from fairseq_rope.experiments.reach import reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
 from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.seed_differences import seed_differences
-from fairseq_rope.experiments.statistic import Statistic, without_behind
+from fairseq_rope.experiments.statistic import Statistic
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import (
     Model,
@@ -96,9 +96,10 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     first = next(iter(row.values()))
     # the last letter of a format is `f`, the number before it that of decimals
     decimals = int(first.specs[0].rpartition(".")[2].removesuffix("f"))
-    values, counted = ({seed: each.values[0] for seed, each in of.items()} for of in (row, without_behind(row)))
+    values = {seed: each.values[0] for seed, each in row.items()}
+    counted = [seed for seed, each in row.items() if not each.is_behind(row.values())]
     chosen = {"compared": first.compared, "decimals": decimals, "lower_is_better": first.lower_is_better}
-    return {**_over_seeds(counted), "values": _numbers(values), "counted": [*counted], **chosen}
+    return {**_over_seeds(values, counted), "counted": counted, **chosen}
 
 
 def _buckets(model: Model) -> dict[str, list[dict[str, Any]]]:
@@ -116,7 +117,7 @@ def _bucket_rows(model: Model, test_set: str, buckets: Buckets) -> list[dict[str
     rows = []
     for (words, sentences), values in buckets.items():
         low, high = intervals.get((words, sentences), (None, None))
-        rows.append({"words": words, "sentences": sentences, **_over_seeds(values), "low": low, "high": high})
+        rows.append({"words": words, "sentences": sentences, **_over_seeds(values, values), "low": low, "high": high})
     return rows
 
 
@@ -156,18 +157,14 @@ def _curve(folder: Path) -> dict[str, Any]:
     return curve
 
 
-def _over_seeds(values: Mapping[int, float]) -> dict[str, Any]:
-    """Return the value of each seed, their mean and standard deviation."""
-    numbers = [value for value in values.values() if math.isfinite(value)]
+def _over_seeds(values: Mapping[int, float], counted: Iterable[int]) -> dict[str, Any]:
+    """Return the value of each seed, and mean and standard deviation of the seeds that are counted."""
+    numbers = [values[seed] for seed in counted if math.isfinite(values[seed])]
     return {
-        "values": _numbers(values),
+        "values": {seed: number(value) for seed, value in values.items()},
         "mean": statistics.fmean(numbers) if numbers else None,
         "sd": statistics.stdev(numbers) if len(numbers) > 1 else None,
     }
-
-
-def _numbers(values: Mapping[int, float]) -> dict[int, float | None]:
-    return {seed: number(value) for seed, value in values.items()}
 
 
 def number(value: float) -> float | None:

@@ -29,7 +29,7 @@ def run_notes(folders: Sequence[Path]) -> list[str]:
     """Return a line for each training that has not ended, and for what was wrong with text and scored nevertheless."""
     logs = {folder: read_train_log(folder / "train.log") for folder in folders if is_trained(folder)}
     unfinished = [
-        f"note on {folder.name}: its training has not ended: {log.validations[-1].updates:,} updates so far"
+        f"note on {folder.name}: its training has not ended: {log.updates:,} updates so far"
         for folder, log in logs.items()
         if not log.is_finished
     ]

@@ -12,7 +12,7 @@ from fairseq_rope.experiments.reach import TITLE, reach_table, reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
 from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.seed_differences import difference_columns, differences_title
-from fairseq_rope.experiments.statistic import cell, without_behind
+from fairseq_rope.experiments.statistic import cell
 from fairseq_rope.experiments.work_folder import (
     Model,
     StatisticsOf,
@@ -81,9 +81,7 @@ def _statistics_columns(models: Sequence[Model], statistics_of: StatisticsOf) ->
     columns = {}
     for model in models:
         rows = model_rows(model, statistics_of)
-        columns[model.title] = {
-            name: cell([*without_behind(row).values()], runs=len(model.runs)) for name, row in rows.items()
-        }
+        columns[model.title] = {name: cell(list(row.values()), runs=len(model.runs)) for name, row in rows.items()}
     return columns
 
 

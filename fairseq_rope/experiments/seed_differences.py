@@ -102,12 +102,10 @@ def seed_difference(
         its: the values of that one.
     """
     kind = next(iter(its.values())).compared
-    both = {seed: (own[seed], its[seed]) for seed in sorted(own.keys() & its.keys())}
-    # of one that has not ended the other one is ahead
     pairs = {
-        seed: (value.values[0], other.values[0])
-        for seed, (value, other) in both.items()
-        if not (value.is_behind(other) or other.is_behind(value))
+        seed: (own[seed].values[0], its[seed].values[0])
+        for seed in sorted(own.keys() & its.keys())
+        if not (own[seed].is_behind([its[seed]]) or its[seed].is_behind([own[seed]]))
     }
     if kind == "ratio":
         values = {seed: math.log(value / other) for seed, (value, other) in pairs.items()}

@@ -62,8 +62,8 @@ def _cells(each_run: Sequence[dict[str, Statistic]]) -> dict[str, str]:
 
 def _stage(folder: Path) -> dict[str, Statistic]:
     """Return what a run has of COLUMNS: loss and accuracy at the length of its training."""
-    steps = read_train_log(folder / TRAINED).validations[-1].updates
-    found = {"steps": Statistic((steps,), specs=(",.0f",))}
+    log = read_train_log(folder / TRAINED)
+    found = {"steps": Statistic((log.updates,), specs=(",.0f",), log=log)}
     if batches := _BATCH.findall((folder / TRAINED).read_text(encoding="utf-8", errors="replace")):
         found["batch"] = Statistic((float(batches[-1]),), specs=(",.0f",))
     for report in _masked_reports(folder):

@@ -2,7 +2,7 @@
 
 import math
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,17 +31,12 @@ class Statistic:
     lower_is_better: bool = False
     log: TrainLog | None = None
 
-    def is_behind(self, other: "Statistic") -> bool:
-        """Return whether it is of a training that has not ended, and the other one of a training with more updates."""
-        return self.log is not None and other.log is not None and self.log.is_behind(other.log)
+    def is_behind(self, others: Iterable["Statistic"]) -> bool:
+        """Return whether it is of a training that has not ended, and one of the others of a training that is ahead."""
+        return self.log is not None and any(each.log is not None and self.log.is_behind(each.log) for each in others)
 
 
 Rows = dict[str, dict[int, Statistic]]  # of a model: name of the statistic -> that of each seed that has it
-
-
-def without_behind(row: Mapping[int, Statistic]) -> dict[int, Statistic]:
-    """Leave out of one statistic by seed those seeds whose training has not come as far as another seed's."""
-    return {seed: own for seed, own in row.items() if not any(own.is_behind(other) for other in row.values())}
 
 
 def cell(each_run: Sequence[Statistic], *, runs: int) -> str:
@@ -49,12 +44,13 @@ def cell(each_run: Sequence[Statistic], *, runs: int) -> str:
 
     Args:
         each_run: of those runs that have it; at least one, all of the same form.
-        runs: how many runs there are; where some lack the statistic the text says so.
+        runs: how many runs there are; where some lack the statistic, or are behind others, the text says so.
     """
-    first = each_run[0]
-    columns = zip(*(each.values for each in each_run), strict=True)
+    counted = [each for each in each_run if not each.is_behind(each_run)]
+    first = counted[0]
+    columns = zip(*(each.values for each in counted), strict=True)
     text = first.form.format(*(_spread(column, spec) for column, spec in zip(columns, first.specs, strict=True)))
-    return text if len(each_run) == runs else f"{text} ({len(each_run)} of {runs})"
+    return text if len(counted) == runs else f"{text} ({len(counted)} of {runs})"
 
 
 def _spread(values: Sequence[float], spec: str) -> str:

@@ -9,7 +9,7 @@ from fairseq_rope.experiments import curves
 from fairseq_rope.experiments.work_folder import UNTRAINED
 from fairseq_rope.tools import plot
 from tests.support.runs import add_run, run_tool
-from tests.support.train_logs import BLEU_LOG
+from tests.support.train_logs import BLEU_LOG, LOG
 
 
 @pytest.fixture
@@ -59,6 +59,16 @@ def test_the_picture_has_a_line_for_each_run_and_a_color_and_a_name_for_each_mod
     assert first.get_linewidth() == second.get_linewidth() < other.get_linewidth()
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == ["rope (2 seeds), best 8.200 ± 0.071", "sinusoidal, best 8.250"]
+
+
+def test_a_run_that_is_behind_is_drawn_and_in_no_mean(work: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch):
+    begun = "".join(LOG.splitlines(keepends=True)[:3])
+    (add_run(work, "rope-seed2") / "train.log").write_text(begun)
+    run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
+    (axes,) = figures[0].axes
+    assert [list(line.get_ydata()) for line in axes.get_lines()] == [[9.5, 8.25], [9.5], [9.5, 8.25]]
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["rope (2 seeds), best 8.250 (1 of 2)", "sinusoidal, best 8.250"]
 
 
 def test_the_picture_has_bleu_beside_the_loss_where_a_training_logged_it(

@@ -43,6 +43,13 @@ def test_several_seeds_are_mean_and_deviation(tmp_path: Path):
     assert row[0] == "rope (2 seeds)" and row[1] == "16" and " ± 0.00" in row[4]
 
 
+def test_the_steps_of_a_seed_that_is_behind_are_in_no_mean(tmp_path: Path):
+    work = masked_runs(tmp_path / "work", {"rope": {16: 1.0}}, seeds=2)
+    log = work / "rope-seed2" / "train.log"
+    log.write_text(log.read_text().partition("epoch 002")[0])
+    assert cells(stages_text(work).splitlines()[2])[3] == "200 (1 of 2)"
+
+
 def test_without_masked_tokens_there_are_no_stages(tmp_path: Path):
     work = masked_runs(tmp_path / "work", {"rope": {16: 1.0}}, seeds=1)
     (work / "rope" / "score-valid-16.json").unlink()

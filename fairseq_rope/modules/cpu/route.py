@@ -2,8 +2,8 @@
 
 torch calls one library for them on the CPU, MKL on x86, and can call oneDNN. Which is faster depends on the processor:
 on AMD's Zen 5 oneDNN is, by 2.3 times, on Intel's Sapphire Rapids MKL is. Training, search, and search with weights
-that are packed for oneDNN are measured apart, each once in a process, in less than 0.1 seconds; packed weights by the
-rows of a batch, and by those of one sentence, where the longer call of oneDNN may cost more than it wins, or its
+that are packed for oneDNN are measured apart, each once in a process, in about 0.1 seconds; packed weights by the rows
+of a batch, and by those of one sentence, where the longer call of oneDNN may cost more than it wins, or its
 reading of the weight in its order may win most. Products of bfloat16 are oneDNN's anyway: there the question is whether
 packing their weights is worth it.
 
