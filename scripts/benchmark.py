@@ -12,6 +12,7 @@ train     target tokens a second through fairseq's Trainer, on the same batches,
 generate  through fairseq-generate with beam 4; without checkpoints weights are random and all translations equally long
 length    a training step on sentences of one length; what does not fit into memory is a row that says so
 masked    training of masked language models, ours against fairseq's roberta; only when asked for
+finetune  training of classifiers of sentences, likewise, on batches with padding; only when asked for
 rotation  its share of a training step, by taking it out of the same model
 profile   what a training step of both spends its time on, by torch's profiler, which slows it; only when asked for
 tricks    what each of the package's ways to be fast on a CPU is worth, by switching it off alone; only when asked for

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from fairseq_rope.models._stacks import build_encoder
 from fairseq_rope.modules.masked_lm_head import MaskedLMHead
+from fairseq_rope.modules.selected_tokens import first_tokens
 from fairseq_rope.modules.sentence_encoder import SentenceEncoder
 
 
@@ -29,6 +30,7 @@ class RoformerEncoder(RobertaEncoder):
         return_all_hiddens: bool = False,
         masked_tokens: Tensor | None = None,
         src_positions: Tensor | None = None,
+        first_only: bool = False,
         **unused: Any,
     ) -> tuple[Tensor, dict[str, Any]]:
         """Return logits, or features before them, and `inner_states`.
@@ -39,11 +41,17 @@ class RoformerEncoder(RobertaEncoder):
             return_all_hiddens: `inner_states` are the input of the first layer and the output of each, (T, B, E).
             masked_tokens: (B, T), true where logits are asked for; None: everywhere.
             src_positions: (B, T), whole or real numbers, padding too; None: side by side.
+            first_only: return features of each sentence's first token alone, with the work for no others.
             unused: the rest of a batch's `net_input`.
 
-        Returns: features (B, T, E), or logits (B, T, V) or, of the masked tokens, (N, V).
+        Returns: features (B, T, E) or, of first tokens, (B, 1, E); or logits (B, T, V) or, of the masked tokens,
+            (N, V).
         """
         with self.sentence_encoder.at(src_positions):
+            if first_only:
+                encoded = self.sentence_encoder(src_tokens, selected=first_tokens(src_tokens))
+                # (B, E) -> (B, 1, E)
+                return encoded["encoder_out"][0][:, None], {"inner_states": None}
             if masked_tokens is None or features_only or return_all_hiddens:
                 output: tuple[Tensor, dict[str, Any]] = super().forward(
                     src_tokens, features_only, return_all_hiddens, masked_tokens

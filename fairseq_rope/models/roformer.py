@@ -12,7 +12,7 @@ from fairseq import hub_utils
 from fairseq.models import register_model, register_model_architecture
 from fairseq.models.roberta import RobertaModel
 from fairseq.models.roberta.model import base_architecture
-from torch import nn
+from torch import Tensor, nn
 
 from fairseq_rope.models._hub import RoformerHubInterface
 from fairseq_rope.models._positions import check_encoder_positions
@@ -72,6 +72,31 @@ class RoformerModel(RobertaModel):
                 module.eps = args.layer_norm_eps
         accelerate(model)
         return model
+
+    def forward(
+        self,
+        src_tokens: Tensor,
+        features_only: bool = False,
+        return_all_hiddens: bool = False,
+        classification_head_name: str | None = None,
+        **net_input: Any,
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Return what `RoformerEncoder.forward` returns, or what a head makes of it.
+
+        Args:
+            src_tokens: (B, T).
+            features_only: see `RoformerEncoder.forward`.
+            return_all_hiddens: see there.
+            classification_head_name: a head, which reads the features of each sentence's first token alone.
+            net_input: its further arguments.
+        """
+        first_only = classification_head_name is not None and not return_all_hiddens
+        output: tuple[Tensor, dict[str, Any]] = super().forward(
+            *(src_tokens, features_only, return_all_hiddens, classification_head_name),
+            first_only=first_only,
+            **net_input,
+        )
+        return output
 
     @classmethod
     def from_pretrained(

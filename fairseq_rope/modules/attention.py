@@ -13,6 +13,7 @@ from fairseq_rope.modules.cpu.packing import PackedLinear, pack
 from fairseq_rope.modules.cpu.thresholds import MIN_TOKENS_TO_JOIN
 from fairseq_rope.modules.explicit_positions import Positioned
 from fairseq_rope.modules.positions.base import PositionMethod
+from fairseq_rope.modules.unpadding import Unpadding
 
 IncrementalState = dict[str, dict[str, Any]]
 _STATE = "state"
@@ -34,6 +35,8 @@ class SelfAttention(Positioned, MultiheadAttention):
     A query that may see no key at all, as left padding under a causal mask, gets the mean of all values and never NaN;
     such rows are padding and reach no other row.
     """
+
+    unpadding: Unpadding | None = None  # of the tokens of `forward`, while it is called by an `UnpaddedLayer`
 
     def __init__(
         self,
@@ -86,7 +89,7 @@ class SelfAttention(Positioned, MultiheadAttention):
         """Attend from `query` to itself and to what `incremental_state` holds of the earlier steps.
 
         Args:
-            query: (T, B, E).
+            query: (T, B, E), or (N, E) of tokens without padding.
             key: `query` or None, as `value`: this is self-attention.
             value: see `key`.
             key_padding_mask: (B, T), true at padding.
@@ -97,7 +100,7 @@ class SelfAttention(Positioned, MultiheadAttention):
             before_softmax: not supported.
             need_head_weights: return the probabilities of each head.
 
-        Returns: (T, B, E), and the probabilities (B, T, S) or (H, B, T, S) or None.
+        Returns: what has the shape of `query`, and the probabilities (B, T, S) or (H, B, T, S) or None.
 
         Raises:
             ValueError: a use that positions have no meaning for, such as keys from elsewhere; or positions are given
@@ -120,8 +123,14 @@ class SelfAttention(Positioned, MultiheadAttention):
             dropout=self.dropout_module,
             need_weights=need_weights or need_head_weights,
         )
-        # (B, H, T, D) -> (B, T, E), as the fused kernels lay it in memory: no copy to keep; -> (T, B, E)
-        output = self.out_proj(attended.transpose(1, 2).flatten(2)).transpose(0, 1)
+        # (B, H, T, D) -> (B, T, E), as the fused kernels lay it in memory: no copy to keep
+        attended = attended.transpose(1, 2).flatten(2)
+        if self.unpadding is None:
+            # -> (T, B, E)
+            output = self.out_proj(attended).transpose(0, 1)
+        else:
+            # -> (N, E)
+            output = self.out_proj(self.unpadding.remove(attended))
         if weights is not None:
             # (B, H, T, S) -> (H, B, T, S) or (B, T, S)
             weights = weights.transpose(0, 1) if need_head_weights else weights.mean(dim=1)
@@ -148,16 +157,18 @@ class SelfAttention(Positioned, MultiheadAttention):
         joined = None if self.packed is None else self.packed.product(query)
         if joined is None:
             joined = self._joined_product(query, decoding)
-        return joined.view(*query.shape[:2], 3, self.num_heads, self.head_dim)
+        # (..., 3 E) -> (..., 3, H, D)
+        projected = joined.view(*query.shape[:-1], 3, self.num_heads, self.head_dim)
+        return projected if self.unpadding is None else self.unpadding.restore(projected).transpose(0, 1)
 
     def _joined_product(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
-        """Return queries, keys and values, (T, B, 3 E)."""
+        """Return queries, keys and values, (..., 3 E)."""
         if decoding is not None and not torch.is_grad_enabled():
             if not decoding.is_joined:
                 decoding.projection, decoding.is_joined = self._joined_projection(), True
             projection = decoding.projection
         else:
-            is_large = query.size(0) * query.size(1) >= MIN_TOKENS_TO_JOIN
+            is_large = query.shape[:-1].numel() >= MIN_TOKENS_TO_JOIN
             projection = self._joined_projection() if is_large else None
         if projection is not None:
             return linear(query, *projection)

@@ -13,6 +13,7 @@ from fairseq_rope.modules.explicit_positions import PositionedStack
 from fairseq_rope.modules.layers import EncoderLayer, wrap
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.selected_tokens import select
+from fairseq_rope.modules.unpadding import worthwhile_unpadding
 
 EncoderOut = dict[str, list[Any]]
 # of the encoder's output -> which axis counts sentences
@@ -84,15 +85,24 @@ class Encoder(PositionedStack, TransformerEncoderBase):
         padding = src_tokens.eq(self.padding_idx)
         positions = self.positions_of(src_tokens)
         x, embedding = self.forward_embedding(src_tokens, token_embeddings)
-        # (N, S, E) -> (S, N, E)
-        x = x.masked_fill(padding[..., None], 0).transpose(0, 1)
+        x = x.masked_fill(padding[..., None], 0)
         # a mask that hides nothing costs a slower kernel; on the CPU it costs nothing to know
         mask = padding if padding.device.type != "cpu" or padding.any() else None
+        unpadding = None
+        if mask is not None and not return_all_hiddens:
+            unpadding = worthwhile_unpadding(padding if selected is None else padding & ~selected)
+        if unpadding is None:
+            # (N, S, E) -> (S, N, E)
+            x = x.transpose(0, 1)
+        else:
+            # -> (tokens, E)
+            x = unpadding.remove(x)
+            selected = None if selected is None else unpadding.remove(selected)
         states, results = [x], []
         layers = list(self.layers)  # LayerDrop leaves out others each time
         for number, layer in enumerate(layers, start=1):
             asked = {"selected": selected} if number == len(layers) else {}
-            output = layer(x, encoder_padding_mask=mask, positions=positions, **asked)
+            output = layer(x, encoder_padding_mask=mask, positions=positions, unpadding=unpadding, **asked)
             x, result = output if isinstance(output, tuple) else (output, None)
             states.append(x)
             results.append(result)
@@ -100,6 +110,9 @@ class Encoder(PositionedStack, TransformerEncoderBase):
             x = select(x, selected)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
+        if unpadding is not None and selected is None:
+            # -> (S, N, E)
+            x = unpadding.restore(x).transpose(0, 1)
         return {
             "encoder_out": [x],
             "encoder_padding_mask": [padding],

@@ -1,17 +1,25 @@
 """The last layer of an encoder computes its feed-forward part for the tokens that are asked for, and no others.
 
-Masked language models ask for 15% of the tokens. Attention needs all of them, as keys and values; what follows it in a
-layer is each token's own, so that the numbers are the same.
+Masked language models ask for 15% of the tokens, a head of a sentence for the first one. Attention needs all of them,
+as keys and values; what follows it in a layer is each token's own, so that the numbers are the same.
 """
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 
 def select(x: Tensor, selected: Tensor) -> Tensor:
-    """Return the rows of `x` (T, B, E) where `selected` (B, T) is true, sentence by sentence, (N, E)."""
-    return x.transpose(0, 1)[selected]
+    """Return the tokens of `x`, (T, B, E) or (N, E), where `selected`, (B, T) or (N,), is true, (M, E)."""
+    return (x if x.dim() == 2 else x.transpose(0, 1))[selected]
+
+
+def first_tokens(tokens: Tensor) -> Tensor:
+    """Return where the first token of each sentence of `tokens` (B, T) stands, (B, T)."""
+    selected = torch.zeros_like(tokens, dtype=torch.bool)
+    selected[:, 0] = True
+    return selected
 
 
 class SelectedTokens(nn.Module):
@@ -28,10 +36,10 @@ class SelectedTokens(nn.Module):
 
         Args:
             args: fairseq's arguments.
-            selected: (B, T), true where a token's output is asked for; None: everywhere.
+            selected: (B, T), or (N,) without padding, true where a token's output is asked for; None: everywhere.
             options: fairseq's keyword arguments.
 
-        Returns: fairseq's output (T, B, E), or that of the selected tokens, (N, E).
+        Returns: fairseq's output (T, B, E), or that of the selected tokens, (M, E).
         """
         self.selected = selected  # set anew in each call, so that it is there when activation checkpointing repeats it
         try:

@@ -19,6 +19,7 @@ COMMAND = [
         "length",
         "rotation",
         "masked",
+        "finetune",
         "profile",
         "tricks",
         "--sizes",
@@ -54,13 +55,13 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_every_kind_of_measurement_has_a_row_and_a_line_in_a_table(result: dict[str, Any]) -> None:
     assert [row["kind"] for row in result["rows"]] == [
-        *("train", "generate", "length", "rotation", "masked", "profile", *["tricks"] * 3)
+        *("train", "generate", "length", "rotation", "masked", "finetune", "profile", *["tricks"] * 3)
     ]
     assert result["left_out"] == []
-    assert result["tables"].count("| tiny | fp32 |") == 9
+    assert result["tables"].count("| tiny | fp32 |") == 10
 
 
-@pytest.mark.parametrize("kind", ["train", "generate", "length", "masked"])
+@pytest.mark.parametrize("kind", ["train", "generate", "length", "masked", "finetune"])
 def test_both_models_see_the_same_tokens(result: dict[str, Any], kind: str) -> None:
     stock, rope = (find(result, kind)["models"][model] for model in ("stock", "rope"))
     for name in ("tokens", "sentences"):
@@ -74,7 +75,7 @@ def test_forced_translations_have_exactly_the_asked_number_of_tokens(result: dic
     assert row["models"]["rope"]["tokens"] == [6 * 4] * 2
 
 
-@pytest.mark.parametrize("kind", ["train", "generate", "length", "masked"])
+@pytest.mark.parametrize("kind", ["train", "generate", "length", "masked", "finetune"])
 def test_speed_and_memory_compare_the_models(result: dict[str, Any], kind: str) -> None:
     row = find(result, kind)
     stock, rope = (row["models"][model] for model in ("stock", "rope"))
@@ -128,6 +129,8 @@ def test_training_says_how_much_of_its_batches_is_padding(result: dict[str, Any]
     for padded, padding, targets in zip(rope["padded"], rope["padding"], rope["tokens"], strict=True):
         # a target has 0.8 to 1.25 times as many words as its source
         assert 0 < padding < padded / 2 and 1.7 * targets < padded - padding < 2.3 * targets
+    rope = find(result, "finetune")["models"]["rope"]  # of sentences in random order
+    assert min(padding / padded for padding, padded in zip(rope["padding"], rope["padded"], strict=True)) > 0.2
     assert "padding" not in find(result, "length")["models"]["rope"]
     assert "| padding |" in result["tables"]
 

@@ -55,7 +55,7 @@ def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["speed"], "KIND must be one of train, generate, length, rotation, masked, profile, tricks, but is speed"),
+        (["x"], "KIND must be one of train, generate, length, rotation, masked, finetune, profile, tricks, but is x"),
         (["--device", "cuda"], "--device cuda needs a GPU that torch can use, but there is none"),
         (["--warm-up", "-1"], "--warm-up must be 0 or more, but is -1"),
         (["--steps", "1"], "--steps must be 2 or more, a word and the end of the sentence, but is 1"),

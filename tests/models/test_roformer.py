@@ -116,22 +116,48 @@ def test_padding_on_either_side_changes_nothing_whatever_it_holds(options: dict)
             near(model(tokens)[0][tokens.ne(PAD)][:, words], alone[:, words], LOGITS["large weights"])
 
 
+def gradients(model: torch.nn.Module, output: Tensor) -> dict[str, Tensor]:
+    model.zero_grad()
+    output.square().mean().backward()
+    return {name: x.grad.clone() for name, x in model.named_parameters() if x.grad is not None}
+
+
 @each_variant
 def test_masked_tokens_have_the_logits_and_gradients_that_all_tokens_have(options: dict):
     model = encoder(**options, dropout=0.0, attention_dropout=0.0).train()
     tokens = padded()
     masked = some(tokens)
-
-    def gradients(logits: Tensor) -> dict[str, Tensor]:
-        model.zero_grad()
-        logits.square().mean().backward()
-        return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
-
-    whole, asked = model(tokens)[0][masked], model(tokens, masked_tokens=masked)[0]
+    whole = model(tokens, return_all_hiddens=True)[0][masked]  # with padding
+    asked = model(tokens, masked_tokens=masked)[0]
     near(asked, whole, LOGITS["large weights"])
-    expected, found = gradients(whole), gradients(asked)
+    expected, found = gradients(model, whole), gradients(model, asked)
     for name in expected:
         near(found[name], expected[name], GRADIENTS["attention"] * max(1.0, expected[name].abs().max().item()))
+
+
+@each_variant
+@pytest.mark.parametrize("left", [False, True], ids=["right", "left"])
+def test_a_head_has_the_output_and_gradients_that_all_features_give(options: dict, left: bool):
+    model = encoder(**options, dropout=0.0, attention_dropout=0.0).train()
+    model.register_classification_head("head", num_classes=3)
+    head = model.classification_heads["head"]
+    draw(head)
+    tokens = padded(left)
+    features = model(tokens, features_only=True, return_all_hiddens=True)[0]  # with padding
+    whole, asked = head(features), model(tokens, classification_head_name="head")[0]
+    near(asked, whole, LOGITS["large weights"])
+    expected, found = gradients(model, whole), gradients(model, asked)
+    for name in expected:
+        near(found[name], expected[name], GRADIENTS["attention"] * max(1.0, expected[name].abs().max().item()))
+
+
+@torch.no_grad()
+def test_padding_that_is_asked_for_has_the_output_that_it_had_with_all_padding():
+    model = encoder()
+    tokens = padded()
+    asked = some(tokens) | tokens.eq(PAD)
+    whole = model(tokens, return_all_hiddens=True)[0]
+    near(model(tokens, masked_tokens=asked)[0], whole[asked], LOGITS["large weights"])
 
 
 def test_the_last_layer_does_no_work_for_tokens_that_nobody_asks_for():
@@ -142,7 +168,12 @@ def test_the_last_layer_does_no_work_for_tokens_that_nobody_asks_for():
     for layer in layers:
         layer.fc1.register_forward_hook(lambda module, inputs, output: rows.append(output.numel() // output.size(-1)))
     model(tokens, masked_tokens=some(tokens))
-    assert rows == [tokens.numel(), tokens.numel(), int(some(tokens).sum())]
+    words = int(tokens.ne(PAD).sum())
+    assert rows == [words, words, int(some(tokens).sum())]
+    rows.clear()
+    model.register_classification_head("head", num_classes=3)
+    model(tokens, classification_head_name="head")
+    assert rows == [words, words, len(tokens)]
 
 
 def test_layers_that_are_all_left_out_select_tokens_too():

@@ -62,6 +62,13 @@ def masked_options(spec: Spec) -> list[str]:
     return options + TRAIN[2:] + _place_options(spec, spec.max_tokens)
 
 
+def classifying_options(spec: Spec) -> list[str]:
+    """Return the command line of fairseq-train by which a classifier of sentences in random order is trained."""
+    options = [spec.data, "--task", "sentence_prediction", "--criterion", "sentence_prediction", "--num-classes", "2"]
+    options += ["--init-token", "0", "--max-positions", "512", *ENCODERS[spec.model]]
+    return options + size_options(spec.size, ["encoder"]) + TRAIN[2:] + _place_options(spec, spec.max_tokens)
+
+
 def _place_options(spec: Spec, max_tokens: int) -> list[str]:
     """Return where a training writes and runs, its batch, and what else was asked for."""
     # a crash leaves its crash.pt there

@@ -1,4 +1,4 @@
-"""Binarized corpora: a synthetic one, and the part of a test set that is translated."""
+"""Binarized corpora: synthetic ones, and the part of a test set that is translated."""
 
 import shutil
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def synthetic_corpus(folder: Path, vocabulary: int, *, pairs: int, test_pairs: i
             dictionary.save(str(part / f"dict.{lang}.txt"))
         rng = np.random.default_rng(1)
         for split, size in (("train", pairs), ("test", test_pairs)):
-            source = np.clip(rng.lognormal(3.18, 0.55, size).round(), 2, 200)
+            source = _lengths(rng, size)
             lengths = {SOURCE: source, TARGET: np.maximum(2, (source * rng.uniform(0.8, 1.25, size)).round())}
             for lang, counts in lengths.items():
                 ends = counts.astype(int).cumsum()
@@ -62,6 +62,34 @@ def synthetic_text(folder: Path, vocabulary: int, *, block: int) -> Path:
         tokens[:, -1] = dictionary.eos()
         _write(part / "train", tokens, vocabulary)
     return data
+
+
+def synthetic_examples(folder: Path, vocabulary: int, *, examples: int) -> Path:
+    """Write sentences of random words with one of two labels, once; lengths and words are those of the corpus.
+
+    Returns: its folder, for fairseq's sentence_prediction.
+    """
+    data = folder / f"examples-{vocabulary}-{examples}"
+    if data.is_dir():
+        return data
+    with complete_folder(data) as part:
+        rng = np.random.default_rng(1)
+        dictionary, frequencies = _words(vocabulary)
+        labels, _ = _words(dictionary.nspecial + 2)
+        ends = _lengths(rng, examples).astype(int).cumsum()
+        tokens = dictionary.nspecial + rng.choice(len(frequencies), ends[-1], p=frequencies)
+        sentences = (np.append(line, dictionary.eos()) for line in np.split(tokens, ends[:-1]))
+        chosen = ([labels.nspecial + label, labels.eos()] for label in rng.integers(2, size=examples))
+        for name, words, lines in (("input0", dictionary, sentences), ("label", labels, map(np.array, chosen))):
+            (part / name).mkdir()
+            words.save(str(part / name / "dict.txt"))
+            _write(part / name / "train", lines, len(words))
+    return data
+
+
+def _lengths(rng: Any, count: int) -> Any:
+    """Draw lengths of sentences, in tokens without their end; see `synthetic_corpus`."""
+    return np.clip(rng.lognormal(3.18, 0.55, count).round(), 2, 200)
 
 
 def _words(vocabulary: int) -> tuple[Any, Any]:

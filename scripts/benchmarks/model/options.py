@@ -4,7 +4,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from benchmarks.model import build, masked, profile
+from benchmarks.model import build, finetune, masked, profile
 from benchmarks.model.generate import BATCHES
 from benchmarks.model.tricks import KIND, TRICKS
 from benchmarks.options import count
@@ -12,7 +12,7 @@ from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError
 
 KINDS = ("train", "generate", "length", "rotation")  # measured where none is named
-ALL = (*KINDS, masked.KIND, profile.KIND, KIND)
+ALL = (*KINDS, masked.KIND, finetune.KIND, profile.KIND, KIND)
 DTYPES = ("fp32", "bf16", "fp16")
 
 
@@ -87,8 +87,9 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError(f"KIND must be one of {', '.join(ALL)}, but is {', '.join(sorted(unknown))}")
     if KIND in args.kinds and args.device == "cuda":
         raise UserError(f"{KIND} are of the CPU: they need --device cpu, but it is cuda")
-    if masked.KIND in args.kinds and (args.data or args.criterion):
-        raise UserError(f"{masked.KIND} has a text and a criterion of its own: leave --data and --criterion out")
+    for kind in (masked.KIND, finetune.KIND):
+        if kind in args.kinds and (args.data or args.criterion):
+            raise UserError(f"{kind} has a text and a criterion of its own: leave --data and --criterion out")
     if args.warm_up < 0:
         raise UserError(f"--warm-up must be 0 or more, but is {args.warm_up}")
     if args.steps == 1:

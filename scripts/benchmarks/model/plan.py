@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.environment import available_memory
-from benchmarks.model import build, data, masked, profile, tricks
+from benchmarks.model import build, data, finetune, masked, profile, tricks
 from benchmarks.model.spec import MODELS, TRAINED, Spec
 
 UNSUPPORTED = ("generate", "bf16")  # fairseq-generate ignores --bf16
@@ -40,6 +40,8 @@ def _spec(kind: str, size: str, dtype: str, args: Namespace) -> Spec:
     corpus, words = args.data, build.VOCABULARIES[size]
     if kind == masked.KIND:
         corpus = data.synthetic_text(args.work, words, block=build.BLOCK)
+    elif kind == finetune.KIND:
+        corpus = data.synthetic_examples(args.work, words, examples=args.pairs)
     elif not corpus:
         corpus = data.synthetic_corpus(args.work, words, pairs=args.pairs, test_pairs=args.sentences)
     # the rest is left to whatever else runs
@@ -59,7 +61,7 @@ def _of_kind(spec: Spec, args: Namespace, names: Sequence[str] = MODELS) -> Iter
                 continue
             for what, (rope,) in _of_kind(replace(spec, kind=work), args, ["rope"]):
                 yield {"work": work, **what}, [rope, *(replace(rope, without=name) for name in switchable)]
-    elif spec.kind in ("train", "rotation", profile.KIND, masked.KIND):
+    elif spec.kind in ("train", "rotation", profile.KIND, masked.KIND, finetune.KIND):
         for tokens in args.max_tokens:
             specs = [replace(model, max_tokens=tokens, updates=args.updates) for model in models]
             yield {"max_tokens": tokens}, specs[1:] if spec.kind == "rotation" else specs

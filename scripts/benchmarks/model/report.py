@@ -159,6 +159,15 @@ COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
         **_MEMORY,
         "utilization, roberta / roformer": _utilization,
     },
+    "finetune": {
+        **_SETTING,
+        "tokens a batch": lambda row: f"{row['max_tokens']:,}",
+        "roberta, tokens/s": _median("stock", "tokens_per_second"),
+        "roformer, tokens/s": _median("rope", "tokens_per_second"),
+        "speed": _speed,
+        **_MEMORY,
+        "padding": _padding,
+    },
     "generate": {
         **_SETTING,
         "batch": lambda row: row["batch"],

@@ -13,7 +13,7 @@ class Spec:
     """One model in one setting; what a kind of measurement has no use for keeps its default.
 
     Args:
-        kind: train, generate, length, rotation, profile or masked.
+        kind: train, generate, length, rotation, profile, masked or finetune.
         model: one of MODELS.
         size: a name in `build.SIZES`; TRAINED with a checkpoint of the user's.
         dtype: fp32, bf16 or fp16.
