@@ -18,6 +18,7 @@ _BLEU = re.compile(r" \| bleu (\S+) \|")
 _TRAIN = re.compile(rf"epoch [0-9]+ \| loss .*\| wall (\S+){_END}")
 _UPDATES = re.compile(rf"\| num_updates {_NUMBER} \|")
 _INNER = re.compile(rf"epoch [0-9]+: .*, num_updates={_NUMBER}, .*, wall=([0-9.]{{1,15}})$")
+_PACE = re.compile(r", wps=([0-9.]{1,15}), .*, wpb=([0-9.]{1,15}),")
 _SPEED = re.compile(rf"\| wpb (\S+) \|.* \| num_updates {_NUMBER} \|.* \| train_wall (\S+) \|")
 _PARAMETERS = re.compile(r"num\. shared model params: ([0-9,]{1,20})\b")
 
@@ -121,7 +122,8 @@ def read_train_log(path: Path) -> TrainLog:
                 clock.end_part(int(trained[1]))
             speed.end_epoch(line, f"{path}:{number}")
         elif match := _INNER.search(line):
-            clock.read(_float(match[2], f"{path}:{number}: wall"), int(match[1]))
+            wall = _float(match[2], f"{path}:{number}: wall")
+            clock.read(wall, int(match[1]), pace=_pace(line, f"{path}:{number}"))
         elif match := _PARAMETERS.search(line):
             parameters, is_finished = int(match[1].replace(",", "") or 0), False
             speed.begin_process()
@@ -169,6 +171,15 @@ class _Speed:
     @property
     def words_per_second(self) -> float:
         return statistics.median(self.rates) if self.rates else math.nan
+
+
+def _pace(line: str, named: str) -> float:
+    """Return the seconds of an update that a line within an epoch says, validations included."""
+    match = _PACE.search(line)
+    if match is None:
+        return math.nan
+    words_per_second = _float(match[1], f"{named}: wps")
+    return _float(match[2], f"{named}: wpb") / words_per_second if words_per_second else math.nan
 
 
 def _float(text: str, named: str) -> float:

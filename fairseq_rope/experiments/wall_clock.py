@@ -3,6 +3,8 @@
 fairseq counts `wall` from the start of the process: after a resume it begins at 0 again, and `--log-file` does not say
 at which update. Checkpoints are written where a validation or an epoch ends, so the resume is taken to be at the last
 such update before the first one that is logged after it; what was trained beyond it and lost does not count.
+After a resume within an epoch fairseq's `wall` stands at 0, for its stopwatch is loaded and not started; then the pace
+of the updates in each line is what tells the time.
 """
 
 import bisect
@@ -17,6 +19,7 @@ class WallClock:
         self._updates, self._times = [0], [0.0]  # both ascending
         self._stops: set[int] = set()
         self._wall = self._before = 0.0  # of this process, and of those before it
+        self._paced, self._paced_to = 0.0, 0  # seconds of this process by the pace of its lines, and up to which update
         self._begins = False
 
     def begin_process(self) -> None:
@@ -27,8 +30,14 @@ class WallClock:
         """Note that a validation or an epoch ends after so many updates, where a checkpoint may have been written."""
         self._stops.add(updates)
 
-    def read(self, wall: float, updates: int | None) -> None:
-        """Note the wall of the process; `updates` is None where a line does not say it."""
+    def read(self, wall: float, updates: int | None, *, pace: float = math.nan) -> None:
+        """Note a line.
+
+        Args:
+            wall: of the process.
+            updates: of the training; None where the line does not say it.
+            pace: seconds of each update since the line before; not a number where the line does not say it.
+        """
         if updates is not None and (self._begins or wall < self._wall):
             resumed_at = max((stop for stop in self._stops if stop < updates), default=0)
             kept = bisect.bisect_right(self._updates, resumed_at)
@@ -36,7 +45,11 @@ class WallClock:
             self._updates, self._times = self._updates[:kept], self._times[:kept]
             self._stops = {stop for stop in self._stops if stop <= resumed_at}
             self._begins = False
-        self._wall, self.seconds = wall, self._before + wall
+            self._paced, self._paced_to = 0.0, resumed_at
+        if updates is not None and not math.isnan(pace):
+            self._paced += pace * (updates - self._paced_to)
+            self._paced_to = updates
+        self._wall, self.seconds = wall, self._before + (wall or self._paced)
         # of an update that is logged again, after its validation, the first time counts
         if updates is not None and updates > self._updates[-1]:
             self._updates.append(updates)

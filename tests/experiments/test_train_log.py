@@ -156,6 +156,22 @@ def test_time_goes_on_where_a_training_was_resumed(tmp_path: Path):
     assert (clock.seconds_at(240), clock.seconds_at(300), seconds) == (94, 164, 164)
 
 
+def test_time_goes_on_by_the_pace_of_updates_where_wall_stands_after_a_resume_within_an_epoch(tmp_path: Path):
+    first = SIZE + timed(100, 50, inner=True) + valid(120) + timed(120, 64) + timed(200, 104, inner=True)
+
+    def resumed(updates: int, seconds: int, steps: int) -> str:
+        line = timed(updates, 0, inner=True)
+        return line.replace("loss=9,", f"loss=9, ppl=512, wps={30 * steps / seconds}, ups=1, wpb=30, bsz=2,")
+
+    second = SIZE + resumed(200, 20, 80) + valid(240) + resumed(300, 40, 100) + timed(310, 0)
+    clock, seconds = clock_of(tmp_path / "train.log", first + second)
+    times = {120: 64, 160: 74, 200: 84, 250: 104, 300: 124}
+    assert {updates: clock.seconds_at(updates) for updates in times} == pytest.approx(times)
+    assert seconds == pytest.approx(124)
+    clock, seconds = clock_of(tmp_path / "train.log", first + second + SIZE + resumed(250, 5, 10) + valid(250))
+    assert seconds == pytest.approx(100 + 5) and clock.seconds_at(250) == pytest.approx(seconds)
+
+
 def test_a_training_that_begins_anew_has_no_time_of_the_one_before(tmp_path: Path):
     text = SIZE + timed(100, 50, inner=True) + valid(120) + timed(120, 64)
     clock, seconds = clock_of(tmp_path / "train.log", text + SIZE + timed(100, 30, inner=True) + valid(120))
