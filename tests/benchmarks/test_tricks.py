@@ -5,6 +5,7 @@ import subprocess
 import sys
 from argparse import Namespace
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -40,7 +41,9 @@ def losses(spec: Spec, trick: str) -> list[float]:
     """The losses of three updates without a trick, which must have had an effect until then."""
     found: list[float] = []
     with tricks.without(trick) as has_effect:
-        trainer = build.trainer(spec, build.training_options(spec, max_tokens=spec.max_tokens))
+        is_training = spec.kind == "train"
+        command = build.training_options(spec, max_tokens=600) if is_training else build.classifying_options(spec)
+        trainer = build.trainer(spec, command)
         # what the trainer reports is rounded
         trainer.get_criterion().register_forward_hook(lambda _, __, result: found.append(result[0].item() / result[1]))
         groups = train.batches(trainer)
@@ -57,6 +60,16 @@ def test_losses_are_the_same_without(spec: Spec, trick: str) -> None:
     expected, actual = losses(spec, ""), losses(spec, trick)
     assert actual == pytest.approx(expected, rel=tolerance)
     assert expected[-1] < expected[0] - 10 * ROUNDING
+
+
+@pytest.mark.parametrize("trick", functions("finetune"))
+def test_losses_of_classifiers_are_the_same_without(spec: Spec, trick: str) -> None:
+    examples = data.synthetic_examples(Path(spec.work), 400, examples=100)
+    rates = ("--dropout", "0", "--attention-dropout", "0", "--lr", "1e-2", "--warmup-updates", "10")
+    spec = replace(spec, kind="finetune", data=str(examples), options=rates)
+    expected, actual = losses(spec, ""), losses(spec, trick)
+    assert actual == pytest.approx(expected, rel=ROUNDING)
+    assert expected[-1] != pytest.approx(expected[0], rel=10 * ROUNDING)
 
 
 def scores(spec: Spec, trick: str) -> list[list[float]]:
@@ -130,7 +143,9 @@ def test_threads_wait_without_the_package_as_long_as_openmp_lets_them() -> None:
     assert spin_count(GOMP_SPINCOUNT=openmp.SPIN_COUNT) == openmp.SPIN_COUNT
 
 
-@pytest.mark.parametrize(("trick", "works"), [("one-pass-adam", ["train"]), ("kv-cache", ["generate"])])
+@pytest.mark.parametrize(
+    ("trick", "works"), [("one-pass-adam", ["train"]), ("kv-cache", ["generate"]), ("unpadding", ["finetune"])]
+)
 def test_only_work_that_a_trick_is_for_is_measured(
     spec: Spec, monkeypatch: pytest.MonkeyPatch, trick: str, works: list
 ):

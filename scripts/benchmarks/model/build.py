@@ -64,9 +64,10 @@ def masked_options(spec: Spec) -> list[str]:
 
 def classifying_options(spec: Spec) -> list[str]:
     """Return the command line of fairseq-train by which a classifier of sentences in random order is trained."""
-    options = [spec.data, "--task", "sentence_prediction", "--criterion", "sentence_prediction", "--num-classes", "2"]
-    options += ["--init-token", "0", "--max-positions", "512", *ENCODERS[spec.model]]
-    return options + size_options(spec.size, ["encoder"]) + TRAIN[2:] + _place_options(spec, spec.max_tokens)
+    options = [spec.data, "--task", "sentence_prediction", "--num-classes", "2", "--init-token", "0"]
+    options += ["--max-positions", "512", *ENCODERS[spec.model], *size_options(spec.size, ["encoder"]), *TRAIN[2:]]
+    # last, for one that was asked for is a translation model's
+    return [*options, *_place_options(spec, spec.max_tokens), "--criterion", "sentence_prediction"]
 
 
 def _place_options(spec: Spec, max_tokens: int) -> list[str]:

@@ -59,7 +59,7 @@ def _of_kind(spec: Spec, args: Namespace, names: Sequence[str] = MODELS) -> Iter
             switchable = tricks.switchable(args.tricks, work)
             if not switchable:
                 continue
-            for what, (rope,) in _of_kind(replace(spec, kind=work), args, ["rope"]):
+            for what, (rope,) in _of_kind(_spec(work, spec.size, spec.dtype, args), args, ["rope"]):
                 yield {"work": work, **what}, [rope, *(replace(rope, without=name) for name in switchable)]
     elif spec.kind in ("train", "rotation", profile.KIND, masked.KIND, finetune.KIND):
         for tokens in args.max_tokens:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 KIND = "tricks"
-WORKS = ("train", "generate")
+BOTH = ("train", "generate")
+WORKS = (*BOTH, "finetune")
 Note = Callable[[], None]  # called where something is now computed in another way
 
 
@@ -97,9 +98,9 @@ def _not_done(_: Callable[..., Any], note: Note) -> Callable[..., None]:
     return lambda *_: note()
 
 
-def _no_product(product: Callable[..., Any], note: Note) -> Callable[..., None]:
+def _nothing(function: Callable[..., Any], note: Note) -> Callable[..., None]:
     def none(*args: Any) -> None:
-        if product(*args) is not None:
+        if function(*args) is not None:
             note()
 
     return none
@@ -168,20 +169,21 @@ def _with_mask(attend: Callable[..., Any], note: Note) -> Callable[..., Any]:
 _FUSED = "criterions.label_smoothed_cross_entropy_fused.FusedLabelSmoothedCrossEntropyCriterion.forward"
 _HEAP = "GLIBC_TUNABLES"
 TRICKS = {
-    "onednn": Trick(WORKS, "modules.cpu.linear._is_for_onednn", _never),
+    "onednn": Trick(BOTH, "modules.cpu.linear._is_for_onednn", _never),
     "dropout": Trick(("train",), "modules.cpu.dropout.Dropout.forward", _fairseq_dropout),
-    "joined-qkv": Trick(WORKS, "modules.attention.SelfAttention._can_join", _never),
-    "in-place-rotation": Trick(WORKS, "modules.attention_kernels.rotate_qkv_", _pure_rotation),
+    "joined-qkv": Trick(BOTH, "modules.attention.SelfAttention._can_join", _never),
+    "in-place-rotation": Trick(BOTH, "modules.attention_kernels.rotate_qkv_", _pure_rotation),
     "no-causal-mask": Trick(("train",), "modules.attention_kernels.attend", _with_mask),
     "fused-criterion": Trick(("train",), _FUSED, _fairseq_criterion),
     "one-pass-adam": Trick(("train",), "compat.adam.can_fuse", _never),
     "sentence-rows": Trick(("generate",), "models.translation.TransformerRopeModel.set_beam_size", _not_done),
     "kv-cache": Trick(("generate",), "modules.kv_cache.KVCache.append", _by_concatenation),
-    "packed-weights": Trick(("generate",), "modules.cpu.packing.PackedLinear.product", _no_product),
+    "packed-weights": Trick(("generate",), "modules.cpu.packing.PackedLinear.product", _nothing),
     "plain-products": Trick(("generate",), "modules.attention_core._is_step", _never),
+    "unpadding": Trick(("finetune",), "modules.encoder.worthwhile_unpadding", _nothing),
     # without effect in itself, but a user's choice: glibc works in its own way
-    "kept-heap": Trick(WORKS, variable=_HEAP, default="glibc.malloc.check=0"),
-    "spin-count": Trick(WORKS, variable="GOMP_SPINCOUNT", default="300000"),
-    "onednn-cache": Trick(WORKS, variable="ONEDNN_PRIMITIVE_CACHE_CAPACITY", default="1024"),
-    "ideep-cache": Trick(WORKS, variable="LRU_CACHE_CAPACITY", default="1024"),
+    "kept-heap": Trick(BOTH, variable=_HEAP, default="glibc.malloc.check=0"),
+    "spin-count": Trick(BOTH, variable="GOMP_SPINCOUNT", default="300000"),
+    "onednn-cache": Trick(BOTH, variable="ONEDNN_PRIMITIVE_CACHE_CAPACITY", default="1024"),
+    "ideep-cache": Trick(BOTH, variable="LRU_CACHE_CAPACITY", default="1024"),
 }
