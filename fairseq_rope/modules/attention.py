@@ -36,8 +36,6 @@ class SelfAttention(Positioned, MultiheadAttention):
     such rows are padding and reach no other row.
     """
 
-    unpadding: Unpadding | None = None  # of the tokens of `forward`, while it is called by an `UnpaddedLayer`
-
     def __init__(
         self,
         embed_dim: int,
@@ -78,7 +76,7 @@ class SelfAttention(Positioned, MultiheadAttention):
         query: Tensor,
         key: Tensor | None,
         value: Tensor | None,
-        key_padding_mask: Tensor | None = None,
+        key_padding_mask: Tensor | Unpadding | None = None,
         incremental_state: IncrementalState | None = None,
         need_weights: bool = True,
         static_kv: bool = False,
@@ -89,10 +87,10 @@ class SelfAttention(Positioned, MultiheadAttention):
         """Attend from `query` to itself and to what `incremental_state` holds of the earlier steps.
 
         Args:
-            query: (T, B, E), or (N, E) of tokens without padding.
+            query: (T, B, E), or (N, E) without padding.
             key: `query` or None, as `value`: this is self-attention.
             value: see `key`.
-            key_padding_mask: (B, T), true at padding.
+            key_padding_mask: (B, T), true at padding; or how the tokens of `query` came to be without it.
             incremental_state: fairseq's cache for stepwise decoding; updated.
             need_weights: return the attention probabilities, averaged over heads.
             static_kv: not for self-attention.
@@ -113,8 +111,14 @@ class SelfAttention(Positioned, MultiheadAttention):
                 f"explicit positions are for methods that rotate, not for {type(self.position_method).__name__}"
             )
         decoding = None if incremental_state is None else self._decoding(incremental_state)
+        projected = self._project(query, decoding)
+        unpadding = None
+        if isinstance(key_padding_mask, Unpadding):
+            unpadding, key_padding_mask = key_padding_mask, key_padding_mask.padding
+            # (N, 3, H, D) -> (T, B, 3, H, D)
+            projected = unpadding.restore(projected).transpose(0, 1)
         attended, weights = self.kernel.attend(
-            self._project(query, decoding),
+            projected,
             self.position_method,
             None if decoding is None else decoding.state,
             positions=self.positions,
@@ -125,12 +129,12 @@ class SelfAttention(Positioned, MultiheadAttention):
         )
         # (B, H, T, D) -> (B, T, E), as the fused kernels lay it in memory: no copy to keep
         attended = attended.transpose(1, 2).flatten(2)
-        if self.unpadding is None:
+        if unpadding is None:
             # -> (T, B, E)
             output = self.out_proj(attended).transpose(0, 1)
         else:
             # -> (N, E)
-            output = self.out_proj(self.unpadding.remove(attended))
+            output = self.out_proj(unpadding.remove(attended))
         if weights is not None:
             # (B, H, T, S) -> (H, B, T, S) or (B, T, S)
             weights = weights.transpose(0, 1) if need_head_weights else weights.mean(dim=1)
@@ -153,13 +157,11 @@ class SelfAttention(Positioned, MultiheadAttention):
         return found
 
     def _project(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
-        """Return queries, keys and values, (T, B, 3, H, D)."""
+        """Return queries, keys and values, (..., 3, H, D)."""
         joined = None if self.packed is None else self.packed.product(query)
         if joined is None:
             joined = self._joined_product(query, decoding)
-        # (..., 3 E) -> (..., 3, H, D)
-        projected = joined.view(*query.shape[:-1], 3, self.num_heads, self.head_dim)
-        return projected if self.unpadding is None else self.unpadding.restore(projected).transpose(0, 1)
+        return joined.view(*query.shape[:-1], 3, self.num_heads, self.head_dim)
 
     def _joined_product(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
         """Return queries, keys and values, (..., 3 E)."""

@@ -88,9 +88,7 @@ class Encoder(PositionedStack, TransformerEncoderBase):
         x = x.masked_fill(padding[..., None], 0)
         # a mask that hides nothing costs a slower kernel; on the CPU it costs nothing to know
         mask = padding if padding.device.type != "cpu" or padding.any() else None
-        unpadding = None
-        if mask is not None and not return_all_hiddens:
-            unpadding = worthwhile_unpadding(padding if selected is None else padding & ~selected)
+        unpadding = None if mask is None or return_all_hiddens else worthwhile_unpadding(mask, selected)
         if unpadding is None:
             # (N, S, E) -> (S, N, E)
             x = x.transpose(0, 1)
@@ -102,7 +100,7 @@ class Encoder(PositionedStack, TransformerEncoderBase):
         layers = list(self.layers)  # LayerDrop leaves out others each time
         for number, layer in enumerate(layers, start=1):
             asked = {"selected": selected} if number == len(layers) else {}
-            output = layer(x, encoder_padding_mask=mask, positions=positions, unpadding=unpadding, **asked)
+            output = layer(x, encoder_padding_mask=unpadding or mask, positions=positions, **asked)
             x, result = output if isinstance(output, tuple) else (output, None)
             states.append(x)
             results.append(result)

@@ -17,12 +17,9 @@ from fairseq_rope.modules.explicit_positions import PositionedLayer
 from fairseq_rope.modules.feed_forward import GatedFeedForward
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.selected_tokens import SelectedTokens
-from fairseq_rope.modules.unpadding import UnpaddedLayer
 
 
-class EncoderLayer(
-    PositionedLayer, UnpaddedLayer, SelectedTokens, NoFastPath, GatedFeedForward, TransformerEncoderLayerBase
-):
+class EncoderLayer(PositionedLayer, SelectedTokens, NoFastPath, GatedFeedForward, TransformerEncoderLayerBase):
     """fairseq's encoder layer with our self-attention."""
 
     def __init__(self, cfg: Any, *, position_method: PositionMethod, return_fc: bool = False):

@@ -4,10 +4,14 @@ Masked language models ask for 15% of the tokens, a head of a sentence for the f
 as keys and values; what follows it in a layer is each token's own, so that the numbers are the same.
 """
 
+from contextvars import ContextVar
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+# of the layer that is computed; of each thread its own, for a model may serve several
+_SELECTED: ContextVar[Tensor | None] = ContextVar("selected", default=None)
 
 
 def select(x: Tensor, selected: Tensor) -> Tensor:
@@ -29,8 +33,6 @@ class SelectedTokens(nn.Module):
     alike, and knows nothing of the shape of what it goes on with.
     """
 
-    selected: Tensor | None = None
-
     def forward(self, *args: Any, selected: Tensor | None = None, **options: Any) -> Any:
         """Call fairseq's `forward`.
 
@@ -41,15 +43,17 @@ class SelectedTokens(nn.Module):
 
         Returns: fairseq's output (T, B, E), or that of the selected tokens, (M, E).
         """
-        self.selected = selected  # set anew in each call, so that it is there when activation checkpointing repeats it
+        # set anew in each call, so that it is there when activation checkpointing repeats it
+        before = _SELECTED.set(selected)
         try:
             return super().forward(*args, **options)
         finally:
-            self.selected = None
+            _SELECTED.reset(before)
 
     def residual_connection(self, x: Tensor, residual: Tensor) -> Tensor:
         """Return the sum; the first time in a `forward` of the selected tokens alone."""
-        if self.selected is not None:
-            x, residual = select(x, self.selected), select(residual, self.selected)
-            self.selected = None
+        selected = _SELECTED.get()
+        if selected is not None:
+            x, residual = select(x, selected), select(residual, selected)
+            _SELECTED.set(None)
         return super().residual_connection(x, residual)  # type: ignore[misc]  # of the layer

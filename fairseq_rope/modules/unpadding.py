@@ -1,12 +1,11 @@
 """Unpadding: encoder layers compute the tokens of a batch without its padding (ModernBERT, arXiv 2412.13663).
 
-Attention needs sentences; whatever else a layer does is each token's own, so that the numbers are the same.
+Attention needs sentences; whatever else a layer does is each token's own, so that the numbers are the same. fairseq's
+layers (0.12.2 and main) hand on the padding mask as it is: an `Unpadding` in its place tells `SelfAttention` about it.
 """
 
-from typing import Any
-
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from fairseq_rope.modules.cpu.thresholds import MIN_PADDING
 
@@ -14,11 +13,17 @@ from fairseq_rope.modules.cpu.thresholds import MIN_PADDING
 class Unpadding:
     """The way from sentences with padding to their tokens, and back."""
 
-    def __init__(self, padding: Tensor):
-        """Take the places of tokens from `padding` (B, T), which is true where none stands."""
-        self.shape = padding.shape
-        # of each token in B T places, sentence by sentence
-        self.places = padding.logical_not().flatten().nonzero().squeeze(1)
+    def __init__(self, padding: Tensor, selected: Tensor | None = None):
+        """Take the places of tokens, and of padding whose output is asked for.
+
+        Args:
+            padding: (B, T), true at padding.
+            selected: (B, T), true where the output is asked for; None: at all tokens.
+        """
+        self.padding = padding
+        computed = ~padding if selected is None else ~padding | selected
+        # of each in B T places, sentence by sentence
+        self.places = computed.flatten().nonzero().squeeze(1)
 
     def remove(self, x: Tensor) -> Tensor:
         """Return the tokens of `x` (B, T, ...), sentence by sentence, (N, ...)."""
@@ -26,30 +31,12 @@ class Unpadding:
 
     def restore(self, x: Tensor) -> Tensor:
         """Return `x` (N, ...) as sentences, (B, T, ...), whose padding is 0."""
-        sentences = x.new_zeros(self.shape.numel(), *x.shape[1:]).index_copy_(0, self.places, x)
-        return sentences.unflatten(0, self.shape)
+        sentences = x.new_zeros(self.padding.numel(), *x.shape[1:]).index_copy_(0, self.places, x)
+        return sentences.unflatten(0, self.padding.shape)
 
 
-def worthwhile_unpadding(padding: Tensor) -> Unpadding | None:
-    """Return the unpadding of a batch on the CPU with much of it, else None; a GPU would wait to know how much it is.
-
-    Args:
-        padding: (B, T), true at padding.
-    """
+def worthwhile_unpadding(padding: Tensor, selected: Tensor | None = None) -> Unpadding | None:
+    """Return the `Unpadding` of a batch on the CPU with much padding, else None; a GPU would wait to know how much."""
     if padding.device.type != "cpu" or torch.count_nonzero(padding) < MIN_PADDING * padding.numel():
         return None
-    return Unpadding(padding)
-
-
-class UnpaddedLayer(nn.Module):
-    """To be named before fairseq's layer among a class's bases: `forward` takes `unpadding` too."""
-
-    self_attn: Any
-
-    def forward(self, *args: Any, unpadding: Unpadding | None = None, **options: Any) -> Any:
-        """Call fairseq's `forward`; with `unpadding` its input and output are (N, E)."""
-        self.self_attn.unpadding = unpadding
-        try:
-            return super().forward(*args, **options)
-        finally:
-            self.self_attn.unpadding = None
+    return Unpadding(padding, selected)

@@ -2,10 +2,12 @@
 
 import importlib
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
 import torch
+from fairseq.data.data_utils import collate_tokens
 from torch import Tensor
 
 from fairseq_rope.compat.fast_path import switch_off_fast_path
@@ -158,6 +160,21 @@ def test_padding_that_is_asked_for_has_the_output_that_it_had_with_all_padding()
     asked = some(tokens) | tokens.eq(PAD)
     whole = model(tokens, return_all_hiddens=True)[0]
     near(model(tokens, masked_tokens=asked)[0], whole[asked], LOGITS["large weights"])
+
+
+@torch.no_grad()
+def test_threads_may_share_a_model():
+    model = encoder(encoder_layers=6)
+    model.register_classification_head("head", num_classes=3)
+    batches = [collate_tokens(sentences(length, 3 * length), PAD) for length in range(4, 20)]
+
+    def scores(tokens: Tensor) -> Tensor:
+        return model(tokens, classification_head_name="head")[0]
+
+    expected = [scores(tokens) for tokens in batches]
+    with ThreadPoolExecutor(8) as threads:
+        for found, alone in zip(threads.map(scores, batches * 20), expected * 20, strict=True):
+            near(found, alone, LOGITS["large weights"])
 
 
 def test_the_last_layer_does_no_work_for_tokens_that_nobody_asks_for():
