@@ -90,7 +90,8 @@ class RoformerModel(RobertaModel):
             classification_head_name: a head, which reads the features of each sentence's first token alone.
             net_input: its further arguments.
         """
-        first_only = classification_head_name is not None and not return_all_hiddens
+        # to select tokens a GPU would be waited for
+        first_only = classification_head_name is not None and not return_all_hiddens and src_tokens.device.type == "cpu"
         output: tuple[Tensor, dict[str, Any]] = super().forward(
             *(src_tokens, features_only, return_all_hiddens, classification_head_name),
             first_only=first_only,

@@ -4,6 +4,7 @@ import pytest
 import torch
 from fairseq.criterions import CRITERION_REGISTRY
 
+from tests.support.encoders import encoder
 from tests.support.models import SMALL, build_model, make_task
 
 TASK = make_task()
@@ -25,3 +26,11 @@ def test_no_number_is_looked_at_forward_and_backward(layout: str, padded: str):
     loss, *_ = criterion(model, sample())
     loss.backward()
     assert all(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_no_number_is_looked_at_for_a_head_of_classification():
+    model = encoder().train().to("meta")
+    model.register_classification_head("head", num_classes=3)
+    tokens = torch.randint(4, 90, (3, 9), device="meta")
+    model.to("meta")(tokens, classification_head_name="head")[0].sum().backward()
+    assert model.encoder.sentence_encoder.layers[-1].fc1.weight.grad is not None
