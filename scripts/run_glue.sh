@@ -19,7 +19,7 @@
 # Out:  $WORK/MODEL with the scores of the best rate on the validation set, predictions, and submission/ for GLUE's
 #       server; a table with the most frequent label and a bag of words, and report.html. Run again, it continues.
 #       WORK is runs/glue-TASK
-# Time: not measured yet.
+# Time: of STS-B 3.5 minutes for a rate, seed and model of run_mlm.sh, on one AMD Zen 3 core beside another training
 #
 # Example: bash scripts/run_glue.sh --task SST-2 --data glue_data/SST-2 --from runs/mlm --conf glue_small --seeds 1,2,3
 set -euo pipefail
