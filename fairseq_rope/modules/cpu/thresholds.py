@@ -18,7 +18,7 @@ MIN_TOKENS_TO_JOIN = 256  # scripts/benchmark.py train --sizes tiny iwslt
 # queries of a sentence up to which, and rows of scores from which, plain products beat the fused attention kernel
 MAX_STEP_QUERIES, MIN_STEP_ROWS = 8, 32  # scripts/benchmark.py generate --sizes tiny iwslt base
 # share of padding from which layers leave it out; on Zen 3, 2026-11-26
-MIN_PADDING = 0.1  # scripts/benchmark.py finetune --sizes tiny iwslt
+MIN_PADDING = 0.1  # scripts/benchmark.py tricks --tricks unpadding --sizes tiny iwslt
 # logits that are there at once, float32: 32 MB, which glibc's heap takes
 MAX_LOGITS = 8_000_000  # scripts/benchmark.py train --sizes base
 # words of the vocabulary in one product of the weight's gradient, which a cache of the processor holds

@@ -1,7 +1,7 @@
 """Binarized corpora: synthetic ones, and the part of a test set that is translated."""
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,6 @@ def synthetic_corpus(folder: Path, vocabulary: int, *, pairs: int, test_pairs: i
         return data
     with complete_folder(data) as part:
         dictionary, frequencies = _words(vocabulary)
-        words = len(frequencies)
         for lang in (SOURCE, TARGET):
             dictionary.save(str(part / f"dict.{lang}.txt"))
         rng = np.random.default_rng(1)
@@ -40,9 +39,7 @@ def synthetic_corpus(folder: Path, vocabulary: int, *, pairs: int, test_pairs: i
             source = _lengths(rng, size)
             lengths = {SOURCE: source, TARGET: np.maximum(2, (source * rng.uniform(0.8, 1.25, size)).round())}
             for lang, counts in lengths.items():
-                ends = counts.astype(int).cumsum()
-                tokens = dictionary.nspecial + rng.choice(words, ends[-1], p=frequencies)
-                sentences = (np.append(line, dictionary.eos()) for line in np.split(tokens, ends[:-1]))
+                sentences = _sentences(rng, counts, dictionary, frequencies)
                 _write(part / f"{split}.{SOURCE}-{TARGET}.{lang}", sentences, vocabulary)
     return data
 
@@ -76,9 +73,7 @@ def synthetic_examples(folder: Path, vocabulary: int, *, examples: int) -> Path:
         rng = np.random.default_rng(1)
         dictionary, frequencies = _words(vocabulary)
         labels, _ = _words(dictionary.nspecial + 2)
-        ends = _lengths(rng, examples).astype(int).cumsum()
-        tokens = dictionary.nspecial + rng.choice(len(frequencies), ends[-1], p=frequencies)
-        sentences = (np.append(line, dictionary.eos()) for line in np.split(tokens, ends[:-1]))
+        sentences = _sentences(rng, _lengths(rng, examples), dictionary, frequencies)
         chosen = ([labels.nspecial + label, labels.eos()] for label in rng.integers(2, size=examples))
         for name, words, lines in (("input0", dictionary, sentences), ("label", labels, map(np.array, chosen))):
             (part / name).mkdir()
@@ -90,6 +85,13 @@ def synthetic_examples(folder: Path, vocabulary: int, *, examples: int) -> Path:
 def _lengths(rng: Any, count: int) -> Any:
     """Draw lengths of sentences, in tokens without their end; see `synthetic_corpus`."""
     return np.clip(rng.lognormal(3.18, 0.55, count).round(), 2, 200)
+
+
+def _sentences(rng: Any, lengths: Any, dictionary: Any, frequencies: Any) -> Iterator[Any]:
+    """Draw sentences of these lengths, each with its end."""
+    ends = lengths.astype(int).cumsum()
+    tokens = dictionary.nspecial + rng.choice(len(frequencies), ends[-1], p=frequencies)
+    return (np.append(line, dictionary.eos()) for line in np.split(tokens, ends[:-1]))
 
 
 def _words(vocabulary: int) -> tuple[Any, Any]:
