@@ -3,8 +3,8 @@
     python -m fairseq_rope_data.glue SST-2 glue_data/SST-2 raw
 
 writes raw/SUBSET.input0, for pairs raw/SUBSET.input1, and raw/SUBSET.label for the subsets train, valid and, where its
-file is there, test; of MNLI also valid1 and test1, the mismatched ones. raw/labels.txt has the classes in their order.
-Labels of STS-B become numbers from 0 to 1.
+file is there, test; of MNLI also valid1 and test1, the mismatched ones, and test2, the diagnostic set (diagnostic.tsv
+or AX.tsv). raw/labels.txt has the classes in their order. Labels of STS-B become numbers from 0 to 1.
 
 Tasks are CoLA, SST-2, MRPC, STS-B, QQP, MNLI, QNLI, RTE and WNLI. Files are train.tsv, dev.tsv and test.tsv as GLUE's
 archive has them, or .gz; or those that GLUE was made of: CoLA's in_domain_train.tsv and others, sts-train.csv,
@@ -28,20 +28,26 @@ def read_task(
     """Read all subsets of a task; a test set that is not there is left out.
 
     Raises:
-        UserError: see `read_subset`; a file has another number of examples than GLUE's, and it is no sample.
+        UserError: see `read_subset`; a file has another number of examples than GLUE's, and it is no sample; a later
+            test set is there without an earlier one.
     """
     task = TASKS[name]
     if not folder.is_dir():
         raise UserError(f"DIR must be the folder of {name}'s files, but is {folder}")
-    found = {}
+    found: dict[str, list[Example]] = {}
+    missing = ""
     for subset, size in task.sizes.items():
-        if subset.startswith("test") and find_source(folder, task, subset) is None:
-            continue
+        source = find_source(folder, task, subset)
+        if subset.startswith("test"):
+            if source is None:
+                missing = missing or task.sources[subset][0].files[0]
+                continue
+            if missing:  # fairseq-preprocess numbers the sets that it is given
+                raise UserError(f"{folder / source.files[0]}: must come with {missing}, the test set before it")
         examples = read_subset(folder, task, subset, dev_last=dev_last)
         if not examples:
             raise UserError(f"{folder}: the {subset} set has no examples")
         if len(examples) != size and not sample:
-            source = find_source(folder, task, subset)
             files = " and ".join(source.files) if source else ""
             raise UserError(
                 f"{folder / files}: the {subset} set has {len(examples):,} examples, but GLUE's has {size:,}; "

@@ -35,12 +35,12 @@ class Task:
     """A task.
 
     Args:
-        sizes: examples of each subset, which have fairseq's names: train, valid, test and perhaps valid1, test1.
+        sizes: examples of each subset, which have fairseq's names: train, valid, test and perhaps valid1, test1, test2.
         sources: of each subset, the first of which that is there is read.
         metrics: its scores; the first one chooses between models.
         labels: in the order of the classes; none where the label is a number from 0 to `scale`.
         scale: of numbers: a model learns label / scale.
-        submission: the names of GLUE's files for the predictions of test and perhaps test1.
+        submission: the names of GLUE's files for the predictions of test and perhaps test1, test2.
         flawed: its own files have lines of another number of columns, which all who use it leave out, and blanks.
     """
 
@@ -130,17 +130,19 @@ TASKS = {
         flawed=True,
     ),
     "MNLI": Task(
-        sizes={**_sizes(392702, 9815, 9796), "valid1": 9832, "test1": 9847},
+        sizes={**_sizes(392702, 9815, 9796), "valid1": 9832, "test1": 9847, "test2": 1104},
         sources={
             "train": [Source(("train.tsv",), _MNLI)],
             "valid": [Source(("dev_matched.tsv",), _MNLI)],
             "valid1": [Source(("dev_mismatched.tsv",), _MNLI)],
             "test": [Source(("test_matched.tsv",), _MNLI)],
             "test1": [Source(("test_mismatched.tsv",), _MNLI)],
+            # the diagnostic set, which GLUE's server wants of MNLI's model; its two archives name it differently
+            "test2": [Source((name,), _PAIR) for name in ("diagnostic.tsv", "AX.tsv")],
         },
         metrics=("accuracy",),
         labels=("contradiction", "entailment", "neutral"),
-        submission=("MNLI-m.tsv", "MNLI-mm.tsv"),
+        submission=("MNLI-m.tsv", "MNLI-mm.tsv", "AX.tsv"),
     ),
     "QNLI": Task(
         sizes=_sizes(104743, 5463, 5463),

@@ -11,7 +11,8 @@ examples: the noise of the test set. --output has a line for each example in the
 prediction, probability. Without labels there are predictions alone.
 
 --glue takes the scores that GLUE has for the task, the one that counts first; with --submission the predictions are
-written as GLUE wants them, under its name in the folder: of the subset test, and of MNLI test1, the mismatched one.
+written as GLUE wants them, under its name in the folder: of the subset test, and of MNLI test1, the mismatched one,
+and test2, the diagnostic set.
 
 --baseline predicts without a network from a folder that fairseq_rope_data.glue or scm wrote: what a model must beat.
 --pretrained prints the options of fairseq-train that fine-tune a checkpoint of masked_lm, once it fits; nothing, with

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fairseq_rope.experiments.submission import write_submission
+from fairseq_rope.scoring.predictions import Predictions
 from fairseq_rope_data.glue import read_task
 from fairseq_rope_data.glue_tasks import TASKS
 from tests.support.program import run_program
@@ -48,8 +50,8 @@ def make(folder: Path, task: str, *, sizes: tuple[int, int, int] = (6, 3, 2)) ->
     """All files of a task, with so few examples."""
     folder.mkdir(parents=True)
     for subset, sources in TASKS[task].sources.items():
-        header = HEADERS[task][subset.startswith("test")]
-        size = sizes[("train", "valid", "test").index(subset.rstrip("1"))]
+        header = PAIR[1] if subset == "test2" else HEADERS[task][subset.startswith("test")]
+        size = sizes[("train", "valid", "test").index(subset.rstrip("12"))]
         lines = [header] * bool(header) + [row(header, i, task) for i in range(size)]
         (folder / sources[0].files[0]).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return folder
@@ -76,7 +78,7 @@ def test_sentences_and_labels_of_every_task_are_found_by_its_own_columns(
             lines = (out / f"{subset}.input{number}").read_text(encoding="utf-8").splitlines()
             expected = "sentence" if task == "CoLA" and subset == "test" else name
             assert [line.split(" ")[: len(expected.split())] for line in lines] == [f'"{expected}'.split()] * len(lines)
-            assert len(lines) == {"train": 6, "valid": 3, "test": 2}[subset.rstrip("1")]
+            assert len(lines) == {"train": 6, "valid": 3, "test": 2}[subset.rstrip("12")]
         assert not (out / f"{subset}.input{len(names)}").exists()
     labels = (out / "valid.label").read_text().split()
     assert labels == (
@@ -85,6 +87,20 @@ def test_sentences_and_labels_of_every_task_are_found_by_its_own_columns(
     if TASKS[task].labels:
         assert (out / "labels.txt").read_text().splitlines() == [f"{label} 1" for label in TASKS[task].labels]
     assert (out / "test.label").exists() == (task == "MNLI")  # whose made test set has labels
+
+
+def test_glues_diagnostic_set_goes_to_mnli_under_either_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder, out = make(tmp_path / "files", "MNLI"), tmp_path / "raw"
+    (folder / "diagnostic.tsv").rename(folder / "AX.tsv")
+    done = run_program(monkeypatch, "glue", "MNLI", folder, out, "--sample")
+    assert done.stdout.decode().endswith("test1 2, test2 2\n")
+    assert (out / "test2.input1").read_text() == '"sentence2 0\n"sentence2 1\n' and not (out / "test2.label").exists()
+    (folder / "test_mismatched.tsv").unlink()
+    done = run_program(monkeypatch, "glue", "MNLI", folder, out, "--sample")
+    assert f"{folder / 'AX.tsv'}: must come with test_mismatched.tsv, the test set before it" in done.stderr
+    found = Predictions(("contradiction", "entailment", "neutral"), [], ["neutral", "entailment"])
+    assert write_submission(found, "MNLI", "test2", tmp_path) == tmp_path / "AX.tsv"
+    assert (tmp_path / "AX.tsv").read_text() == "index\tprediction\n0\tneutral\n1\tentailment\n"
 
 
 def test_settings_are_what_a_recipe_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
