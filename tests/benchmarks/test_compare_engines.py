@@ -24,7 +24,7 @@ def compare(*options: object) -> subprocess.CompletedProcess[str]:
 
 def test_a_comparison_finds_what_fairseq_generate_finds(trained: Trained, tmp_path: Path) -> None:
     model = [str(trained.data), "--path", str(trained.checkpoint), "--gen-subset", "valid", "--cpu"]
-    search = ["--beam", "2", "--lenpen", "0.6", "--remove-bpe"]
+    search = ["--beam", "2", "--lenpen", "0.6", "--remove-bpe", "--max-len-a", "2", "--max-len-b", "10"]
     generate = ["--user-dir", str(ROOT / "fairseq_rope"), "--required-batch-size-multiple", "1"]
     log = call("fairseq_cli.generate", *model, *search, *generate).stdout.decode()
     options = ["--repeats", 2, "--threads", 1, "--stock", trained.checkpoint, "--layouts", "half", "interleaved"]

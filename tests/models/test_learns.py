@@ -7,8 +7,8 @@ from torch import Tensor
 from tests.support.models import build_model, make_task
 
 PAD, EOS, FIRST = 1, 2, 4
-SYMBOLS, SHORTEST, LONGEST = 12, 3, 10
-STEPS, BATCH, HELD_OUT = 600, 64, 200
+SYMBOLS, SHORTEST, LONGEST = 12, 3, 5
+STEPS, BATCH, HELD_OUT, RATE = 500, 32, 200, 6e-3
 ALL_BUT_FEW = 0.97  # on all processors: here it is 1
 SIZES = dict(
     encoder_embed_dim=64,
@@ -28,6 +28,7 @@ SYMBOL = {task: FIRST + SYMBOLS + i for i, task in enumerate(TASKS)}  # before a
 
 def strings(count: int, generator: torch.Generator) -> list[Tensor]:
     lengths = torch.randint(SHORTEST, LONGEST + 1, (count,), generator=generator).tolist()
+    lengths[0] = LONGEST  # batches of one shape, for which oneDNN compiles products once
     return [torch.randint(FIRST, FIRST + SYMBOLS, (length,), generator=generator) for length in lengths]
 
 
@@ -46,8 +47,8 @@ def answers(sources: list[Tensor], tasks: list[str]) -> list[Tensor]:
 def train(arch: str, *, steps: int = STEPS, **options) -> torch.nn.Module:
     """Train one model to do both."""
     model = build_model(arch, make_task(SYMBOLS + len(TASKS)), **SIZES, **options).train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, betas=(0.9, 0.98))
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 3e-3, total_steps=steps, pct_start=0.2)
+    optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.2)
     generator = torch.Generator().manual_seed(1)
     tasks = list(TASKS) * (BATCH // 2)
     for _ in range(steps):

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import ROOT
-from tests.support.environment import environment
+from tests.support.environment import environment, forking_environment
 from tests.support.mirror import served
 from tests.support.process_groups import kill_group
 from tests.support.trained import Trained
@@ -22,9 +22,14 @@ from tests.support.trained import Trained
 PARTS = {"train": "train", "valid": "val", "test": "test_2016_flickr"}
 
 
-def multi30k(work: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    command = ["bash", "scripts/run_multi30k.sh"]
-    env = environment(work, **settings)
+# a model that has hardly learned would go on to 200 words
+CONF = """# shellcheck shell=bash disable=SC2034
+source "$ROOT/scripts/conf/multi30k.env"
+GENERATE+=(--max-len-b 10)
+"""
+
+
+def multi30k(command: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
@@ -40,28 +45,37 @@ def prepared(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
+@pytest.fixture
+def command(tmp_path: Path) -> list[str]:
+    """The recipe, with a conf beside its work folder."""
+    conf = tmp_path / "conf.env"
+    conf.write_text(CONF)
+    return ["bash", "scripts/run_multi30k.sh", "--conf", str(conf)]
+
+
 def test_the_chain_runs_to_its_table_then_has_nothing_left_to_do_and_takes_the_baseline_beside_it(
-    prepared: Path, tmp_path: Path
+    prepared: Path, command: list[str], tmp_path: Path
 ):
-    settings = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}
-    first = multi30k(tmp_path, **settings)
+    settings, work = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}, tmp_path / "work"
+    first = multi30k(command, environment(work, **settings))
     assert first.returncode == 0, first.stderr[-3000:]
     assert re.search(r"\| epochs, updates +\| 10, \d+ +\|", first.stdout)
     assert re.search(r"\| test: BLEU4 +\| \d+\.\d\d", first.stdout) and "tok:as-is" in first.stdout
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert f"The page of this experiment: {tmp_path}/report.html" in first.stdout
+    page = (work / "report.html").read_text(encoding="utf-8")
+    assert f"The page of this experiment: {work}/report.html" in first.stdout
     assert "rope reaches" in page and "MAX_EPOCH=10" in page and "<svg" in page
-    averaged = (tmp_path / "rope" / "averaged.pt").stat().st_mtime_ns
-    assert multi30k(tmp_path, **settings).stdout == first.stdout
-    assert (tmp_path / "rope" / "averaged.pt").stat().st_mtime_ns == averaged
-    other = multi30k(tmp_path, **{**settings, "MAX_EPOCH": "11"})
+    forking = forking_environment(work, **settings)
+    averaged = (work / "rope" / "averaged.pt").stat().st_mtime_ns
+    assert multi30k(command, forking).stdout == first.stdout
+    assert (work / "rope" / "averaged.pt").stat().st_mtime_ns == averaged
+    other = multi30k(command, {**forking, "MAX_EPOCH": "11"})
     assert other.returncode != 0 and "+--max-epoch 11" in other.stderr
-    baseline = multi30k(tmp_path, BASELINE="1", **settings)
+    baseline = multi30k(command, {**forking, "BASELINE": "1"})
     assert baseline.returncode == 0, baseline.stderr[-3000:]
     header, _, parameters = baseline.stdout.splitlines()[:3]
     assert [cell.strip() for cell in header.split("|")[2:-1]] == ["rope", "sinusoidal"]
     assert len(set(parameters.split("|")[2:-1])) == 1  # the baseline has as many
-    assert "How does sinusoidal compare with rope?" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "How does sinusoidal compare with rope?" in (work / "report.html").read_text(encoding="utf-8")
 
 
 def wait_until(holds: Callable[[], bool], work: Path) -> None:
@@ -72,22 +86,19 @@ def wait_until(holds: Callable[[], bool], work: Path) -> None:
         time.sleep(0.1)
 
 
-def test_a_recipe_killed_while_training_goes_on(prepared: Path, tmp_path: Path):
-    settings = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}
-    env = environment(tmp_path, **settings)
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(
-        ["bash", "scripts/run_multi30k.sh"], cwd=ROOT, env=env, stdout=quiet, stderr=quiet, start_new_session=True
-    )
-    while not (tmp_path / "rope" / "checkpoint4.pt").exists():
+def test_a_recipe_killed_while_training_goes_on(prepared: Path, command: list[str], tmp_path: Path):
+    settings, work = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}, tmp_path / "work"
+    env, quiet = environment(work, **settings), subprocess.DEVNULL
+    process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=quiet, stderr=quiet, start_new_session=True)
+    while not (work / "rope" / "checkpoint4.pt").exists():
         assert process.poll() is None
         time.sleep(0.02)
     kill_group(process)
-    wait_until(lambda: "has not ended" in (tmp_path / "report.html").read_text(encoding="utf-8"), tmp_path)
-    done = multi30k(tmp_path, **settings)
+    wait_until(lambda: "has not ended" in (work / "report.html").read_text(encoding="utf-8"), work)
+    done = multi30k(command, forking_environment(work, **settings))
     assert done.returncode == 0, done.stderr[-3000:]
     assert re.search(r"\| epochs, updates +\| 10, ", done.stdout)
-    assert re.search(r"Loaded checkpoint \S+ \(epoch [4-9] @", done.stderr) and not list(tmp_path.rglob("*.part*"))
+    assert re.search(r"Loaded checkpoint \S+ \(epoch [4-9] @", done.stderr) and not list(work.rglob("*.part*"))
 
 
 @pytest.fixture
