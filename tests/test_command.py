@@ -77,6 +77,7 @@ def test_what_reads_runs_says_the_same_without_torch(tmp_path: Path):
         ("plot", str(work), "--output", str(tmp_path / "curves.png")),
         ("compare", "--ref-raw", str(work / "raw" / "test.de"), "-t", "de", *hyps),
         ("keep", str(work), "--output", str(tmp_path / "kept")),
+        ("score", "--sys", hyps[0], "--ref", str(work / "raw" / "test.de"), "--detokenized"),
     ):
         done = run(command, *arguments)
         assert done.returncode == 0 and done.stdout, done.stderr

@@ -13,8 +13,9 @@ from pathlib import Path
 from fairseq_rope_data.errors import UserError, run
 
 _TOOLS = "average classify compare convert decay huggingface keep masked plot repair report results score translate"
-# those of them that read what runs have written, and need neither torch nor fairseq, which take seconds to load
-_READERS = ("compare", "keep", "plot", "report", "results")
+# those of them that read what runs have written, and need neither torch nor fairseq, which take seconds to load; score
+# loads fairseq for its BLEU4 alone
+_READERS = ("compare", "keep", "plot", "report", "results", "score")
 _TEXT = "tokenize learn_bpe apply_bpe sentencepiece_bpe wordpiece segment clean_corpus windows without glue scm"
 _RECORDS = "check_corpus check_text manifest check_manifest sgm grammar"
 # the modules that `python -m` runs, by command

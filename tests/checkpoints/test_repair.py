@@ -13,6 +13,7 @@ from fairseq_rope.checkpoints.averaging import write_average
 from fairseq_rope.checkpoints.health import examine
 from fairseq_rope.checkpoints.repair import repair
 from fairseq_rope_data.errors import UserError
+from tests.support import forked
 from tests.support.checkpoint_files import fairseq_checkpoint, save
 from tests.support.save_dirs import DAMAGES, LAST, cut, digests, empty, names, put
 
@@ -151,16 +152,12 @@ def test_a_full_disk_changes_nothing(tmp_path: Path):
 
 
 def test_what_is_not_a_folder_is_refused_and_a_broken_file_is_named_by_the_command(tmp_path: Path):
-    def command(path: Path) -> subprocess.CompletedProcess[str]:
-        line = [sys.executable, "-m", "fairseq_rope.tools.repair", str(path)]
-        return subprocess.run(line, capture_output=True, text=True, check=False)
-
     cut(put(tmp_path / "checkpoint1.pt", 20))
     for name, what in (("checkpoint1.pt", "is a file"), ("typo", "does not exist")):
-        done = command(tmp_path / name)
+        done = forked.run("fairseq_rope.tools.repair", tmp_path / name)
         told = f"DIR must be a folder, the --save-dir of fairseq-train, but {tmp_path / name} {what}"
         assert done.returncode == 1 and done.stderr.splitlines()[-1] == f"repair: error: {told}"
-    done = command(tmp_path)
+    done = forked.run("fairseq_rope.tools.repair", tmp_path)
     assert done.returncode == 1 and done.stdout.startswith(
         f"renamed {tmp_path / 'checkpoint1.pt'} to checkpoint1.pt.br"
     )

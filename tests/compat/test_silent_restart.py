@@ -11,7 +11,7 @@ from fairseq.dataclass.configs import CheckpointConfig
 from fairseq_rope.checkpoints.averaging import write_average
 from fairseq_rope.compat.silent_restart import check_resume, check_start, stop_silent_restarts
 from tests.integration.test_training import command, train
-from tests.support.ranks import start
+from tests.support import forked
 from tests.support.trained import Trained
 
 LAST = "checkpoint_last.pt"
@@ -25,11 +25,10 @@ def refusal(data: Path, *arguments: str, arch: str) -> str:
     """The last line of fairseq-train, which must fail and leave the folder as it is."""
     folder = Path(arguments[-1])
     before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.iterdir()}
-    process = start(*command(data, "--max-update", "5", *arguments, arch=arch))
-    _, stderr = process.communicate(timeout=120)
-    assert process.returncode != 0
+    done = forked.run(*command(data, "--max-update", "5", *arguments, arch=arch))
+    assert done.returncode != 0
     assert before == {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.iterdir()}
-    return stderr.decode().strip().splitlines()[-1]
+    return done.stderr.strip().splitlines()[-1]
 
 
 def test_fairseq_train_stops_where_it_would_forget_a_training(trained: Trained, tmp_path: Path):

@@ -109,7 +109,7 @@ def test_a_stream_that_is_closed_full_or_left_is_named(
     tmp_path: Path, streams: str, status: int, stdout: str, stderr: str, unbuffered: str
 ) -> None:
     (tmp_path / "text").write_text("one two three four five\n")
-    command = f"'{sys.executable}' -m fairseq_rope.tools.score --sys text --ref text --detokenised {streams}"
+    command = f"'{sys.executable}' -m fairseq_rope_data score --sys text --ref text --detokenised {streams}"
     done = subprocess.run(
         ["bash", "-o", "pipefail", "-c", command],
         cwd=tmp_path,

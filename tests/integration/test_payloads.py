@@ -2,7 +2,6 @@
 
 import copy
 import os
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from fairseq import checkpoint_utils
 
 from fairseq_rope import TransformerRopeModel
 from fairseq_rope.compat.checkpoint_options import UnsafeCheckpoint
-from tests.support import ROOT
+from tests.support import forked
 from tests.support.trained import Trained
 
 OPTION = "model.adaptive_softmax_cutoff"
@@ -83,14 +82,7 @@ def test_no_command_runs_an_option_of_a_checkpoint(trained: Trained, tmp_path: P
             (tmp_path / "data" / target).symlink_to(trained.data / source)
         (tmp_path / "data" / "valid.idx").symlink_to(trained.data / "valid.en-de.en.idx")
         options[0] = str(tmp_path / "data")
-    done = subprocess.run(
-        [sys.executable, "-m", name.split()[0], *options],
-        cwd=ROOT,
-        input="a line\n",
-        capture_output=True,
-        check=False,
-        text=True,
-    )
+    done = forked.run(name.split()[0], *options, text="a line\n")
     assert not (tmp_path / "marker").exists()
     assert done.returncode != 0
     last = done.stderr.splitlines()[-1]

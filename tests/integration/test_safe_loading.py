@@ -3,8 +3,6 @@
 import os
 import pickle
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -13,7 +11,7 @@ import pytest
 import torch
 
 from fairseq_rope.compat.safe_globals import allow_fairseq_checkpoints
-from tests.support import ROOT
+from tests.support import ROOT, forked
 from tests.support.trained import Trained
 
 
@@ -40,9 +38,7 @@ def test_a_malicious_checkpoint_is_refused_and_runs_nothing(trained: Trained, tm
         "fairseq_rope.tools.translate": [str(trained.data), "--path", str(checkpoint), "--cpu"],
         "fairseq_rope.tools.average": ["--inputs", str(checkpoint), "--output", str(tmp_path / "average.pt")],
     }[module]
-    done = subprocess.run(
-        [sys.executable, "-m", module, *options], cwd=ROOT, capture_output=True, check=False, text=True
-    )
+    done = forked.run(module, *options)
     assert done.returncode != 0
     assert "posix.system" in done.stderr
     assert not (tmp_path / "pwned").exists() and not (tmp_path / "average.pt").exists()

@@ -12,7 +12,7 @@ import torch
 from fairseq.criterions import CRITERION_REGISTRY
 from fairseq.distributed import ModuleProxyWrapper
 
-from tests.support import ROOT
+from tests.support import ROOT, forked
 from tests.support.ranks import start, train_on_two_ranks
 from tests.support.small import TASK, sample, small
 from tests.support.trained import Trained, call
@@ -210,8 +210,7 @@ def test_guided_alignment_trains(trained: Trained, tmp_path: Path):
     ],
 )
 def test_a_wrong_option_ends_with_its_rule_and_value(trained: Trained, tmp_path: Path, options, message):
-    process = start(*command(trained.data, *options, "--max-tokens", "500", "--save-dir", str(tmp_path)))
-    _, stderr = process.communicate(timeout=120)
-    assert process.returncode != 0
-    assert message in stderr.decode().strip().splitlines()[-1]
+    done = forked.run(*command(trained.data, *options, "--max-tokens", "500", "--save-dir", str(tmp_path)))
+    assert done.returncode != 0
+    assert message in done.stderr.strip().splitlines()[-1]
     assert not list(tmp_path.iterdir())

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,6 +12,7 @@ from fairseq_rope.experiments.data import results_json
 from fairseq_rope.page.contents import page_contents
 from fairseq_rope.page.render import render
 from fairseq_rope_data.errors import UserError
+from tests.support import forked
 from tests.support.experiments import add_run, experiment
 
 HOSTILE = (
@@ -113,9 +113,8 @@ def test_it_is_one_file_that_fetches_nothing_and_runs_nothing(page: str):
 
 
 def test_the_same_results_give_the_same_bytes_in_another_process(work: Path, page: str, tmp_path: Path):
-    command = [sys.executable, "-m", "fairseq_rope.tools.report", str(work), "--models", "rope", "sinusoidal"]
     output = tmp_path / "ein bericht.html"
-    done = subprocess.run([*command, "--output", str(output)], capture_output=True, text=True, check=True)
+    done = forked.run("fairseq_rope.tools.report", work, "--models", "rope", "sinusoidal", "--output", output)
     assert done.stdout == f"wrote {output}\n" and output.read_text(encoding="utf-8") == page
 
 

@@ -4,9 +4,10 @@ import os
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.support import ROOT
+from tests.support import ROOT, forked
 
 
 def start(*arguments: str) -> subprocess.Popen[bytes]:
@@ -24,7 +25,9 @@ def train_on_two_ranks(command: list[str], save: Path) -> str:
     shared = ("--distributed-world-size", "2", "--distributed-init-method", address, "--distributed-no-spawn")
     # on the CPU fairseq gives torch's own DDP a GPU number, which it refuses
     backend = ("--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp", "--save-dir", str(save))
-    ranks = [start(*command, *shared, *backend, "--distributed-rank", str(rank)) for rank in range(2)]
-    outputs = [b"".join(rank.communicate(timeout=300)).decode() for rank in ranks]
-    assert [rank.returncode for rank in ranks] == [0, 0], outputs[0][-3000:] + outputs[1][-3000:]
+    ranks = [(*command, *shared, *backend, "--distributed-rank", str(rank)) for rank in range(2)]
+    with ThreadPoolExecutor(len(ranks)) as pool:
+        done = list(pool.map(lambda words: forked.run(*words), ranks))
+    outputs = [rank.stdout + rank.stderr for rank in done]
+    assert [rank.returncode for rank in done] == [0, 0], outputs[0][-3000:] + outputs[1][-3000:]
     return outputs[0]

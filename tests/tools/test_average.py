@@ -10,6 +10,7 @@ import torch
 
 from fairseq_rope.tools import average
 from fairseq_rope_data.errors import UserError
+from tests.support import forked
 from tests.support.checkpoint_files import save, save_all
 
 
@@ -79,8 +80,7 @@ def test_inputs_that_do_not_fit_are_refused(
 
 
 def command(*options: object) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "fairseq_rope.tools.average", *map(str, options)]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    return forked.run("fairseq_rope.tools.average", *options)
 
 
 def test_the_command_tells_what_it_averaged(tmp_path: Path) -> None:

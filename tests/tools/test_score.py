@@ -10,6 +10,7 @@ import pytest
 from fairseq_rope.scoring.metrics import fairseq_bleu
 from fairseq_rope.tools import score as tool
 from fairseq_rope_data.errors import UserError
+from tests.support import forked
 from tests.support.generate_logs import HYPS, REFS, log_lines, write
 
 
@@ -44,17 +45,14 @@ def test_earlier_spellings_of_options_are_the_same(
 
 
 def command(*options: object, text: str = "") -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "fairseq_rope.tools.score", *map(str, options)]
-    return subprocess.run(line, input=text, capture_output=True, text=True, check=False, encoding="utf-8")
+    return forked.run("fairseq_rope.tools.score", *options, text=text)
 
 
 def test_the_command_prints_what_fairseq_score_prints(tmp_path: Path) -> None:
     files = ["--sys", write(tmp_path / "sys", HYPS), "--ref", write(tmp_path / "ref", REFS)]
     ours = command(*files, "--target-lang", "de", "--allow", "empty")
-    theirs = subprocess.run(
-        [sys.executable, "-m", "fairseq_cli.score", *map(str, files)], capture_output=True, text=True, check=True
-    )
-    assert ours.returncode == 0, ours.stderr
+    theirs = forked.run("fairseq_cli.score", *files)
+    assert (ours.returncode, theirs.returncode) == (0, 0), ours.stderr + theirs.stderr
     lines = ours.stdout.splitlines()
     assert lines[:2] == ["5 sentences", theirs.stdout.splitlines()[-1]]
     assert lines[5].startswith("BLEU = ") and "tok:13a" in lines[6] and lines[7].startswith("chrF2 = ")
