@@ -43,8 +43,8 @@ def write_submission(found: Predictions, name: str, subset: str, folder: Path) -
 
 
 def _file_name(name: str, subset: str) -> str:
-    names = TASKS[name].submission
-    files = dict(zip(("test", "test1", "test2"), names, strict=False))
+    task = TASKS[name]
+    files = dict(zip((each for each in task.sizes if each.startswith("test")), task.submission, strict=True))
     if subset not in files:
         raise UserError(f"--submission to {name} is of the subset {' or '.join(files)}, but --subset is {subset}")
     return files[subset]
