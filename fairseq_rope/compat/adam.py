@@ -1,7 +1,8 @@
-"""`--optimizer adam` passes over weights, gradients and moments once on a CPU.
+"""`--optimizer adam` passes over weights, gradients and moments once.
 
-Symptom: fairseq's Adam computes a step in seven operations, each of which passes over memory anew: on a CPU that is
-slower than memory allows. fairseq 0.12.2 and main; can go when fairseq calls torch's fused kernel.
+Symptom: fairseq's Adam computes a step in seven operations a weight, each of which passes over memory anew: on a CPU
+that is slower than memory allows, and a GPU waits for the host to start them. fairseq 0.12.2 and main; can go when
+fairseq calls torch's fused kernel without NVIDIA's apex too.
 The formula is fairseq's (Kingma and Ba, arXiv 1412.6980, end of section 2; weight decay of Loshchilov and Hutter, arXiv
 1711.05101, algorithm 2), and so is the state; results differ by rounding.
 """
@@ -23,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 
 def update_in_one_pass() -> None:
-    """Let fairseq's Adam use torch's fused kernel for float32 weights on the CPU."""
+    """Let fairseq's Adam use torch's fused kernel for float32 weights on the CPU or one GPU."""
     wrap(Adam, "step", _step)
 
 
@@ -44,32 +45,36 @@ def _step(step: Callable[..., Any], adam: Any, closure: Any = None) -> Any:
 def can_fuse(groups: list[dict[str, Any]]) -> bool:
     """Return whether the kernel computes what fairseq does for all weights of these groups."""
     weights = [weight for group in groups for weight in group["params"] if weight.grad is not None]
+    devices = {weight.device for weight in weights}
     return (
-        has_kernel()
+        len(devices) == 1
         and not any(group.get("amsgrad") for group in groups)
         and all(_is_plain(weight) and _is_plain(weight.grad) for weight in weights)
+        and has_kernel(devices.pop())
     )
 
 
 def _is_plain(x: Any) -> bool:
     # the kernel walks through memory: a transposed weight and its gradient may lie there in different orders
-    return bool(x.device.type == "cpu" and x.dtype == torch.float32 and not x.is_sparse and x.is_contiguous())
+    is_known = x.device.type in ("cpu", "cuda")
+    return bool(is_known and x.dtype == torch.float32 and not x.is_sparse and x.is_contiguous())
 
 
 @functools.cache
-def has_kernel() -> bool:
-    """Return whether this torch has the kernel for CPUs, which is private to torch, and whether it computes this."""
-    weight, state = torch.ones(1), {"exp_avg": torch.zeros(1), "exp_avg_sq": torch.zeros(1)}
-    weight.grad = torch.ones(1)
+def has_kernel(device: torch.device) -> bool:
+    """Return whether this torch has the kernel for a device, and it computes this; it is private to torch."""
+    weight = torch.ones(1, device=device)
+    state = {"exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
+    weight.grad = torch.ones_like(weight)
     try:
         _update([weight], [state], 1, {"lr": 1.0, "betas": (0.5, 0.5), "eps": 1.0, "weight_decay": 0.0})
-    except (AttributeError, NotImplementedError, TypeError):  # not there, not for CPUs, or with other arguments
+    except (AttributeError, NotImplementedError, TypeError):  # not there, not for the device, or with other arguments
         found = False
     else:
         # 1 - sqrt(1 - 0.5) / (1 - 0.5) * 0.5 / (sqrt(0.5) + 1)
         found = math.isclose(weight.item(), 2 - math.sqrt(2), rel_tol=1e-5)
     if not found:
-        _logger.info("torch %s has no fused Adam for CPUs: fairseq's loop is used", torch.__version__)
+        _logger.info("torch %s has no fused Adam for %s: fairseq's loop is used", torch.__version__, device)
     return found
 
 
@@ -94,7 +99,7 @@ def _update(weights: list[Tensor], states: list[dict[str, Any]], number: int, gr
         [state["exp_avg"] for state in states],
         [state["exp_avg_sq"] for state in states],
         [],
-        [torch.tensor(float(number))] * len(weights),
+        [torch.full((), number, dtype=torch.float32, device=weights[0].device)] * len(weights),
         lr=group["lr"],
         beta1=beta1,
         beta2=beta2,

@@ -1,6 +1,7 @@
 """Softmax attention over given queries, keys and values, and the masks of its scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 
 import torch
 import torch.nn.functional as F
@@ -58,10 +59,21 @@ def attend(
         bias = _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
         attended, weights = _attend_with_weights(q, k, v, bias, dropout, added_values)
         return attended, weights if need_weights else None
-    if is_causal(attn_mask) and key_padding_mask is None and position_bias is None:
-        return F.scaled_dot_product_attention(q, k, v, None, p, is_causal=True), None
-    bias = _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
-    return F.scaled_dot_product_attention(q, k, v, bias, p), None
+    causal = is_causal(attn_mask) and key_padding_mask is None and position_bias is None
+    bias = None if causal else _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
+    with nullcontext() if q.device.type == "cpu" else _without_plans():
+        return F.scaled_dot_product_attention(q, k, v, bias, p, is_causal=causal), None
+
+
+@contextmanager
+def _without_plans() -> Iterator[None]:
+    """Leave cuDNN out, which makes a plan for every shape it meets: on the host, in a tenth of a second."""
+    cudnn = torch.backends.cuda.cudnn_sdp_enabled()
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    try:
+        yield
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(cudnn)
 
 
 def _is_step(q: Tensor) -> bool:

@@ -1,5 +1,6 @@
 """Label-smoothed cross entropy straight from features, without a tensor of all logits."""
 
+import math
 from typing import Any, NamedTuple
 
 import torch
@@ -9,10 +10,10 @@ from torch.autograd.function import once_differentiable
 from fairseq_rope.modules.cpu.linear import linear
 from fairseq_rope.modules.cpu.thresholds import MAX_GRADIENT_WORDS, MAX_LOGITS
 
-# logits that are there at once, in float32: 1 GiB on a GPU
+# logits that are there at once; their log-probabilities in float32 take 1 GiB on a GPU
 _MAX_LOGITS = {"cpu": MAX_LOGITS, "cuda": 2**28}
-# what a half-precision gradient is multiplied by on its way through a product, lest small probabilities vanish
-_HALF_SCALE = 1024.0
+# what a gradient in float16 is multiplied by on its way through a product, lest small probabilities vanish
+_FLOAT16_SCALE = 1024.0
 
 
 class ProjectedLoss(NamedTuple):
@@ -32,7 +33,8 @@ def projected_loss(
     The loss of a token is (1 - epsilon - e) nll + e (sum of nll over the vocabulary) with e = epsilon / (V - 1), as in
     fairseq's `label_smoothed_nll_loss`. Its gradient in the logits is softmax - e - (1 - epsilon - e) onehot, and
     while a part's logits are there both products of the backward pass are made too: as many products as with all
-    logits in memory. The gradient can be taken once.
+    logits in memory. What all words have in common in that gradient, -e, is added to the products. The gradient can be
+    taken once.
 
     Args:
         features: (N, E), any float type.
@@ -53,43 +55,49 @@ class _ProjectedLoss(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         wide = torch.promote_types(features.dtype, torch.float32)
         smooth = epsilon / (weight.size(0) - 1)
-        scale = 1.0 if features.dtype == wide else _HALF_SCALE
+        certain = 1 - epsilon - smooth
+        scale = _FLOAT16_SCALE if features.dtype == torch.float16 else 1.0
         needs_features, needs_weight = ctx.needs_input_grad[:2]
         training = needs_features or needs_weight
+        padding = target == padding_idx
+        # a row of zeros takes no part in the weight's gradient
+        features = features.masked_fill(padding[:, None], 0)
+        # what all words have in common is added to the products, (E,), with no pass over all logits
+        weight_sum = weight.sum(dim=0, dtype=wide)
+        common = (-smooth * scale * weight_sum).to(weight.dtype)
         grad_features = torch.empty_like(features) if needs_features else None
-        grad_weight = torch.zeros_like(weight, dtype=wide) if needs_weight else None
+        grad_weight = (-smooth * features.sum(dim=0, dtype=wide)).repeat(weight.size(0), 1) if needs_weight else None
         losses, nll = (features.new_empty(features.size(0), dtype=wide) for _ in range(2))
-        correct = torch.empty_like(target, dtype=torch.bool)
+        correct = torch.empty_like(padding)
         part = max(1, _MAX_LOGITS.get(features.device.type, 2**26) // weight.size(0))
         for start in range(0, features.size(0), part):
             rows = slice(start, start + part)
-            wanted = target[rows, None]
-            padding = wanted == padding_idx
-            # a row of zeros takes no part in the weight's gradient
-            x = features[rows].masked_fill(padding, 0)
+            x, wanted = features[rows], target[rows, None]
             # (n, E), (V, E) -> (n, V)
-            logits = linear(x, weight, None, training=training).to(wide)
-            largest = logits.amax(dim=1, keepdim=True)  # not max: on the CPU its indices cost five times as much
-            wanted_logits, all_logits = logits.gather(1, wanted), logits.sum(dim=1, keepdim=True)
-            # (n, V): in the logits' own memory, as all that follows
-            exponentials = logits.sub_(largest).exp_()
-            total = exponentials.sum(dim=1, keepdim=True)
-            normalizer = largest + total.log()
-            token_nll = normalizer - wanted_logits
-            all_nll = weight.size(0) * normalizer - all_logits
-            token_losses = (1 - epsilon - smooth) * token_nll + smooth * all_nll
-            nll[rows], losses[rows] = (x.masked_fill(padding, 0).squeeze(1) for x in (token_nll, token_losses))
-            correct[rows] = (wanted_logits == largest).masked_fill(padding, False).squeeze(1)
+            logits = linear(x, weight, None, training=training)
+            wanted_logits = logits.gather(1, wanted)
+            correct[rows] = (wanted_logits == logits.amax(dim=1, keepdim=True))[:, 0]
+            log_probabilities = logits.log_softmax(dim=1, dtype=wide)
+            wanted_log_probabilities = log_probabilities.gather(1, wanted)
+            nll[rows] = -wanted_log_probabilities[:, 0]
+            # the normalizer times V, less all logits: (n, E), (E,) -> (n,)
+            all_nll = weight.size(0) * (nll[rows] + wanted_logits[:, 0]) - x.to(wide) @ weight_sum
+            losses[rows] = certain * nll[rows] + smooth * all_nll
             if not training:
                 continue
-            # the softmax, then the gradient
-            grad = exponentials.div_(total).sub_(smooth)
-            grad.scatter_add_(1, wanted, grad.new_full((), epsilon + smooth - 1).expand_as(wanted))
-            grad = (grad * scale).to(features.dtype) if scale != 1 else grad
+            # the softmax, then the gradient but for what all words have in common, in the logits' own memory
+            if scale != 1:
+                log_probabilities.add_(math.log(scale))
+            wanted_grad = (wanted_log_probabilities.exp() - certain) * scale
+            grad = torch.exp(log_probabilities, out=logits).scatter_(1, wanted, wanted_grad.to(logits.dtype))
             if grad_features is not None:
-                grad_features[rows] = (linear(grad, weight.T, None, training=True) / scale).masked_fill_(padding, 0)
+                grad_features[rows] = linear(grad, weight.T, common, training=True) / scale
             if grad_weight is not None:
                 _add_products(grad_weight, grad, x, factor=1 / scale)
+        for result in (losses, nll, correct):
+            result.masked_fill_(padding, 0)
+        if grad_features is not None:
+            grad_features.masked_fill_(padding[:, None], 0)
         ctx.save_for_backward(grad_features, None if grad_weight is None else grad_weight.to(weight.dtype))
         ctx.mark_non_differentiable(losses, nll, correct)
         return losses.sum(), losses, nll, correct
