@@ -13,6 +13,8 @@ from fairseq_rope.modules.cpu.thresholds import MAX_STEP_QUERIES, MIN_STEP_ROWS
 # an attn_mask that stands for causality, T = S: no mask is made where the kernel needs none; fairseq's layers pass
 # tensors only
 CAUSAL = torch.empty(0)
+# tokens from which FlashAttention is the faster one; 25,000 tokens in bfloat16 on an H100, 2026-11-27
+MIN_FLASH_LENGTH = 128
 
 
 def is_causal(attn_mask: Tensor | None) -> bool:
@@ -61,19 +63,26 @@ def attend(
         return attended, weights if need_weights else None
     causal = is_causal(attn_mask) and key_padding_mask is None and position_bias is None
     bias = None if causal else _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
-    with nullcontext() if q.device.type == "cpu" else _without_plans():
+    with nullcontext() if q.device.type == "cpu" else _fast_kernels(max(q.size(2), k.size(2))):
         return F.scaled_dot_product_attention(q, k, v, bias, p, is_causal=causal), None
 
 
 @contextmanager
-def _without_plans() -> Iterator[None]:
-    """Leave cuDNN out, which makes a plan for every shape it meets: on the host, in a tenth of a second."""
-    cudnn = torch.backends.cuda.cudnn_sdp_enabled()
-    torch.backends.cuda.enable_cudnn_sdp(False)
+def _fast_kernels(length: int) -> Iterator[None]:
+    """Leave out kernels of a GPU that are slow for queries and keys of at most `length`; a user's choice comes back.
+
+    cuDNN makes a plan for every new shape, which takes the host a tenth of a second and more. FlashAttention's backward
+    pass is slower than the memory-efficient kernel's for short sentences.
+    """
+    kernels = torch.backends.cuda
+    chosen = kernels.cudnn_sdp_enabled(), kernels.flash_sdp_enabled()
+    kernels.enable_cudnn_sdp(False)
+    kernels.enable_flash_sdp(chosen[1] and not (length < MIN_FLASH_LENGTH and kernels.mem_efficient_sdp_enabled()))
     try:
         yield
     finally:
-        torch.backends.cuda.enable_cudnn_sdp(cudnn)
+        kernels.enable_cudnn_sdp(chosen[0])
+        kernels.enable_flash_sdp(chosen[1])
 
 
 def _is_step(q: Tensor) -> bool:

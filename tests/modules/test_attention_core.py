@@ -1,5 +1,6 @@
-"""Which of torch's kernels attends."""
+"""Which of a GPU's kernels attends."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,22 +12,34 @@ from torch import Tensor
 from fairseq_rope.modules.attention_core import attend
 
 
-@pytest.mark.parametrize("chosen", [True, False])
-def test_cudnn_is_left_out_on_a_gpu_and_the_users_choice_stays(monkeypatch: pytest.MonkeyPatch, chosen: bool):
-    # it would make a plan for every new shape; a device without numbers stands in for a GPU
+def enabled() -> tuple[bool, bool]:
+    return torch.backends.cuda.cudnn_sdp_enabled(), torch.backends.cuda.flash_sdp_enabled()
+
+
+@pytest.fixture(params=[(True, True), (False, False)])
+def chosen(request: pytest.FixtureRequest) -> Iterator[tuple[bool, bool]]:
+    """What a user has chosen: whether cuDNN and FlashAttention may be used."""
+    before = enabled()
+    torch.backends.cuda.enable_cudnn_sdp(request.param[0])
+    torch.backends.cuda.enable_flash_sdp(request.param[1])
+    yield request.param
+    torch.backends.cuda.enable_cudnn_sdp(before[0])
+    torch.backends.cuda.enable_flash_sdp(before[1])
+
+
+@pytest.mark.parametrize(("length", "flash"), [(30, False), (300, True)])
+def test_slow_kernels_of_a_gpu_are_left_out_and_the_users_choice_stays(
+    monkeypatch: pytest.MonkeyPatch, chosen: tuple[bool, bool], length: int, flash: bool
+):
+    # a device without numbers stands in for a GPU
     product, seen = F.scaled_dot_product_attention, []
 
     def looked_at(*args: Any, **kwargs: Any) -> Tensor:
-        seen.append(torch.backends.cuda.cudnn_sdp_enabled())
+        seen.append(enabled())
         return product(*args, **kwargs)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", looked_at)
-    q = torch.empty(2, 3, 5, 8, device="meta")
-    before = torch.backends.cuda.cudnn_sdp_enabled()
-    torch.backends.cuda.enable_cudnn_sdp(chosen)
-    try:
-        attend(q, q, q, attn_mask=None, key_padding_mask=None, dropout=FairseqDropout(0.0), need_weights=False)
-        assert torch.backends.cuda.cudnn_sdp_enabled() == chosen
-    finally:
-        torch.backends.cuda.enable_cudnn_sdp(before)
-    assert seen == [False]
+    q = torch.empty(2, 3, length, 8, device="meta")
+    attend(q, q, q, attn_mask=None, key_padding_mask=None, dropout=FairseqDropout(0.0), need_weights=False)
+    assert enabled() == chosen
+    assert seen == [(False, flash and chosen[1])]
