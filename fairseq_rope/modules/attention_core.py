@@ -63,21 +63,23 @@ def attend(
         return attended, weights if need_weights else None
     causal = is_causal(attn_mask) and key_padding_mask is None and position_bias is None
     bias = None if causal else _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
-    with nullcontext() if q.device.type == "cpu" else _fast_kernels(max(q.size(2), k.size(2))):
+    with nullcontext() if q.device.type == "cpu" else _fast_kernels(q, k):
         return F.scaled_dot_product_attention(q, k, v, bias, p, is_causal=causal), None
 
 
 @contextmanager
-def _fast_kernels(length: int) -> Iterator[None]:
-    """Leave out kernels of a GPU that are slow for queries and keys of at most `length`; a user's choice comes back.
+def _fast_kernels(q: Tensor, k: Tensor) -> Iterator[None]:
+    """Leave out kernels of a GPU that are slow for queries and keys of these sizes; a user's choice comes back.
 
     cuDNN makes a plan for every new shape, which takes the host a tenth of a second and more. FlashAttention's backward
-    pass is slower than the memory-efficient kernel's for short sentences.
+    pass is slower than the memory-efficient kernel's for short sentences; that one wants dimensions in eights.
     """
     kernels = torch.backends.cuda
     chosen = kernels.cudnn_sdp_enabled(), kernels.flash_sdp_enabled()
     kernels.enable_cudnn_sdp(False)
-    kernels.enable_flash_sdp(chosen[1] and not (length < MIN_FLASH_LENGTH and kernels.mem_efficient_sdp_enabled()))
+    is_short = max(q.size(2), k.size(2)) < MIN_FLASH_LENGTH
+    other = is_short and q.size(3) % 8 == 0 and kernels.mem_efficient_sdp_enabled()
+    kernels.enable_flash_sdp(chosen[1] and not other)
     try:
         yield
     finally:

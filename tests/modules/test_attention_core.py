@@ -27,9 +27,9 @@ def chosen(request: pytest.FixtureRequest) -> Iterator[tuple[bool, bool]]:
     torch.backends.cuda.enable_flash_sdp(before[1])
 
 
-@pytest.mark.parametrize(("length", "flash"), [(30, False), (300, True)])
+@pytest.mark.parametrize(("length", "head_dim", "flash"), [(30, 8, False), (300, 8, True), (30, 12, True)])
 def test_slow_kernels_of_a_gpu_are_left_out_and_the_users_choice_stays(
-    monkeypatch: pytest.MonkeyPatch, chosen: tuple[bool, bool], length: int, flash: bool
+    monkeypatch: pytest.MonkeyPatch, chosen: tuple[bool, bool], length: int, head_dim: int, flash: bool
 ):
     # a device without numbers stands in for a GPU
     product, seen = F.scaled_dot_product_attention, []
@@ -39,7 +39,7 @@ def test_slow_kernels_of_a_gpu_are_left_out_and_the_users_choice_stays(
         return product(*args, **kwargs)
 
     monkeypatch.setattr(F, "scaled_dot_product_attention", looked_at)
-    q = torch.empty(2, 3, length, 8, device="meta")
+    q = torch.empty(2, 3, length, head_dim, device="meta")
     attend(q, q, q, attn_mask=None, key_padding_mask=None, dropout=FairseqDropout(0.0), need_weights=False)
     assert enabled() == chosen
     assert seen == [(False, flash and chosen[1])]
