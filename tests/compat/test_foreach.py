@@ -86,6 +86,9 @@ def test_no_operation_is_for_one_weight():
             optimizer.step()
             optimizer.zero_grad()
         counts.append(len(operations.names))
+        # gradients once, weights once
+        assert operations.names.count("aten._foreach_copy_.default") == 2
+        assert not any(weight.grad.any() for weight in optimizer.fp32_params)
     assert counts[0] == counts[1], operations.names
 
 
@@ -94,6 +97,7 @@ def test_weights_that_are_frozen_keep_their_value():
     frozen = optimizer.fp16_params[0]
     before = frozen.detach().clone()
     frozen.requires_grad_(False)
+    optimizer.fp32_params[0].data.add_(1)  # as weight decay would
     optimizer.zero_grad()
     optimizer.backward(sum(weight.sum() for weight in optimizer.fp16_params[1:]))
     optimizer.clip_grad_norm(1.0)
