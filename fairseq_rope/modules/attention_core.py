@@ -71,8 +71,9 @@ def attend(
 def _fast_kernels(q: Tensor, k: Tensor) -> Iterator[None]:
     """Leave out kernels of a GPU that are slow for queries and keys of these sizes; a user's choice comes back.
 
-    cuDNN makes a plan for every new shape, which takes the host a tenth of a second and more. FlashAttention's backward
-    pass is slower than the memory-efficient kernel's for short sentences; that one wants dimensions in eights.
+    cuDNN makes a plan for every new shape, which takes the host a tenth of a second and more (pytorch/pytorch#155958).
+    FlashAttention's backward pass is slower than the memory-efficient kernel's for short sentences; that one wants
+    dimensions in eights.
     """
     kernels = torch.backends.cuda
     chosen = kernels.cudnn_sdp_enabled(), kernels.flash_sdp_enabled()
