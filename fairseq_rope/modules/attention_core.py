@@ -64,7 +64,7 @@ def attend(
     causal = is_causal(attn_mask) and key_padding_mask is None and position_bias is None
     bias = None if causal else _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
     with nullcontext() if q.device.type == "cpu" else _fast_kernels(q, k):
-        return F.scaled_dot_product_attention(q, k, v, bias, p, is_causal=causal), None
+        return F.scaled_dot_product_attention(q, k, v, bias, p, causal), None
 
 
 @contextmanager
