@@ -57,7 +57,7 @@ def _copy_gradients(copy: Callable[..., None], optimizer: Any) -> None:
     if optimizer.has_flat_params or not optimizer._needs_sync:
         copy(optimizer)
         return
-    pairs = [pair for pair in zip(optimizer.fp16_params, optimizer.fp32_params, strict=True) if pair[0].requires_grad]
+    pairs = _trained(optimizer)
     if any(half.grad is None or weight.grad is None for half, weight in pairs):
         copy(optimizer)  # it makes them
         return
@@ -70,8 +70,14 @@ def _copy_weights(copy: Callable[..., None], optimizer: Any) -> None:
     if optimizer.has_flat_params:
         copy(optimizer)
         return
-    pairs = [pair for pair in zip(optimizer.fp16_params, optimizer.fp32_params, strict=True) if pair[0].requires_grad]
+    pairs = _trained(optimizer)
     _to_all(torch._foreach_copy_, [half for half, _ in pairs], [weight for _, weight in pairs])
+
+
+def _trained(optimizer: Any) -> list[tuple[Any, Any]]:
+    """Return each weight that is trained, in half precision and in float32."""
+    pairs = zip(optimizer.fp16_params, optimizer.fp32_params, strict=True)
+    return [pair for pair in pairs if pair[0].requires_grad]
 
 
 def _to_all(function: Callable[..., Any], *lists: list[Tensor]) -> None:
