@@ -47,24 +47,28 @@ def attend(
         position_bias: added to the scores, broadcastable to (B, H, T, S).
         added_values: map from the probabilities, after dropout, to what is added to the result.
 
-    Returns: (B, H, T, D), and the probabilities or None.
+    Returns: (B, H, T, D), and the probabilities or None, of the type of `q`.
     """
+    given = q.dtype
+    if q.device.type == "cpu":
+        # in half precision torch's kernels are slower there, and their backward passes up to twelve times
+        q, k, v = (x.to(torch.promote_types(given, torch.float32)) for x in (q, k, v))
     p = float(dropout.p) if dropout.training or dropout.apply_during_inference else 0.0
     # no fused kernel takes p = 1, and the CPU's takes none: torch's other one drops at a higher cost than ours
     is_dropped = p == 1 or (p > 0 and q.device.type == "cpu")
     is_plain = need_weights or added_values is not None or _is_step(q) or is_dropped
     dtype = q.dtype
-    if position_bias is not None and (is_plain or q.device.type == "cpu"):
-        # far positions stay exact in half precision; fused kernels of GPUs want a bias of the queries' type
+    if position_bias is not None and is_plain:
+        # far positions stay exact in half precision; fused kernels want a bias of the queries' type
         dtype = torch.promote_types(dtype, position_bias.dtype)
     if is_plain:
         bias = _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
         attended, weights = _attend_with_weights(q, k, v, bias, dropout, added_values)
-        return attended, weights if need_weights else None
+        return attended.to(given), weights.to(given) if need_weights else None
     causal = is_causal(attn_mask) and key_padding_mask is None and position_bias is None
     bias = None if causal else _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
     with nullcontext() if q.device.type == "cpu" else _fast_kernels(q, k):
-        return F.scaled_dot_product_attention(q, k, v, bias, p, causal), None
+        return F.scaled_dot_product_attention(q, k, v, bias, p, causal).to(given), None
 
 
 @contextmanager

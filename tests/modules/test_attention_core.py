@@ -1,4 +1,4 @@
-"""Which of a GPU's kernels attends."""
+"""Which kernel attends, on a GPU and in half precision on the CPU."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from fairseq.modules import FairseqDropout
 from torch import Tensor
 
-from fairseq_rope.modules.attention_core import attend
+from fairseq_rope.modules.attention_core import CAUSAL, attend
 
 
 def enabled() -> tuple[bool, bool]:
@@ -43,3 +43,28 @@ def test_slow_kernels_of_a_gpu_are_left_out_and_the_users_choice_stays(
     attend(q, q, q, attn_mask=None, key_padding_mask=None, dropout=FairseqDropout(0.0), need_weights=False)
     assert enabled() == chosen
     assert seen == [(False, flash and chosen[1])]
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_half_precision_attends_in_float32_on_the_cpu(dtype: torch.dtype, dropout: float):
+    def attended(*qkv: Tensor) -> tuple[Tensor, ...]:
+        torch.manual_seed(1)
+        inputs = [x.clone().requires_grad_() for x in qkv]
+        options: dict[str, Any] = {"attn_mask": CAUSAL, "key_padding_mask": None, "dropout": FairseqDropout(dropout)}
+        outputs = [attend(*inputs, **options, need_weights=need_weights) for need_weights in (False, True)]
+        result = outputs[0][0], *outputs[1]
+        sum((x.float() * factor).sum() for x, factor in zip(result, factors, strict=True)).backward()
+        return *result, *(x.grad for x in inputs)
+
+    torch.manual_seed(2)
+    qkv = torch.randn(3, 2, 3, 7, 8).to(dtype).unbind()
+    factors = torch.randn_like(qkv[0]), torch.randn_like(qkv[0]), torch.randn(2, 3, 7, 7)
+    found = attended(*qkv)
+    expected = attended(*(x.float() for x in qkv))
+    assert all(x.dtype == dtype for x in found)
+    for half, full in zip(found[:3], expected[:3], strict=True):
+        assert torch.equal(half, full.to(dtype))
+    for half, full in zip(found[3:], expected[3:], strict=True):
+        atol = 4 * torch.finfo(dtype).eps * float(full.abs().max())
+        torch.testing.assert_close(half, full, check_dtype=False, atol=atol, rtol=0)

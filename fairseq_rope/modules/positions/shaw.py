@@ -49,7 +49,8 @@ class ShawLayer(PositionMethod):
             # (B, H, T, S) -> (B, H, T, 2 clip + 1) -> (B, H, T, D)
             of_distance = probabilities.new_zeros(*probabilities.shape[:3], 2 * self.clip + 1)
             of_distance = of_distance.scatter_add(-1, index.expand_as(probabilities), probabilities)
-            return of_distance @ self.weights["relative_values"]
+            # probabilities may be wider than the model
+            return of_distance @ self.weights["relative_values"].to(of_distance.dtype)
 
         return values
 
