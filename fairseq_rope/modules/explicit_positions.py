@@ -1,17 +1,25 @@
 """Positions that tokens are given, on their way to self-attention: fairseq's signatures have no argument for them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+# those of each part that computes now; of each thread its own, for a model may serve several
+_POSITIONS: ContextVar[Mapping["Positioned", Tensor | None]] = ContextVar("positions", default=MappingProxyType({}))
+
 
 class Positioned:
     """A part of a model whose tokens may stand elsewhere than side by side."""
 
-    positions: Tensor | None = None
+    @property
+    def positions(self) -> Tensor | None:
+        """The positions (B, T) within `at`; otherwise None."""
+        return _POSITIONS.get().get(self)
 
     @contextmanager
     def at(self, positions: Tensor | None) -> Iterator[None]:
@@ -20,11 +28,11 @@ class Positioned:
         Args:
             positions: (B, T), whole or real numbers, padding too; None: side by side, after those of earlier steps.
         """
-        self.positions = positions
+        before = _POSITIONS.set({**_POSITIONS.get(), self: positions})
         try:
             yield
         finally:
-            self.positions = None
+            _POSITIONS.reset(before)
 
 
 class PositionedLayer(nn.Module):

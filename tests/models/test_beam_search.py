@@ -1,5 +1,7 @@
 """fairseq's beam search with each position method: caches follow hypotheses, and scores are those of whole texts."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from fairseq.data.data_utils import collate_tokens
@@ -34,3 +36,17 @@ def test_all_hypotheses_have_the_scores_of_their_whole_texts(options: dict, left
         for row, target, hypothesis in zip(scores, targets, hypotheses, strict=True):
             expected = row[torch.arange(len(target)), target]
             near(hypothesis["positional_scores"], expected, SCORES["tokens"])
+
+
+@torch.no_grad()
+def test_threads_may_search_with_one_model():
+    model = small(rope_restart_after="w0")
+
+    def translations(beam: int) -> list[list[int]]:
+        generator = SequenceGenerator([model], TASK.target_dictionary, beam_size=beam, max_len_b=11)
+        return [hypotheses[0]["tokens"].tolist() for hypotheses in generator.generate([model], sample())]
+
+    beams = list(range(1, 9))
+    expected = [translations(beam) for beam in beams]
+    with ThreadPoolExecutor(8) as threads:
+        assert list(threads.map(translations, beams * 10)) == expected * 10

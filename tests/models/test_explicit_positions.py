@@ -1,5 +1,7 @@
 """Positions that come with the batch, and those that start anew after a token."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
@@ -53,6 +55,20 @@ def test_other_positions_of_one_side_change_its_stack_and_do_not_stay(side):
     given = {**batch, "net_input": {**batch["net_input"], side: inputs[side] * 2}}
     assert (outputs(model, given) - before).abs().max() > 1e-3
     assert torch.equal(outputs(model, batch), before)
+
+
+@torch.no_grad()
+def test_threads_with_positions_of_their_own_may_share_a_model():
+    model, given = small(), with_positions(sample())["net_input"]
+
+    def stretched(stretch: int) -> Tensor:
+        positions = {name: given[name] * stretch for name in ("src_positions", "tgt_positions")}
+        return outputs(model, {**sample(), "net_input": {**given, **positions}})
+
+    expected = [stretched(stretch) for stretch in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        for found, alone in zip(threads.map(stretched, list(range(8)) * 20), expected * 20, strict=True):
+            near(found, alone, LOGITS["large weights"])
 
 
 @torch.no_grad()
