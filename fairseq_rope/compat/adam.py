@@ -17,6 +17,7 @@ from typing import Any
 import torch
 from fairseq.optim.adam import Adam
 from torch import Tensor
+from torch.autograd.graph import increment_version
 
 from fairseq_rope.compat.wrapping import wrap
 
@@ -108,3 +109,5 @@ def _update(weights: list[Tensor], states: list[dict[str, Any]], number: int, gr
         amsgrad=False,
         maximize=False,
     )
+    for weight in weights:  # autograd counts no change by this kernel, and packed weights wait for one
+        increment_version(weight)

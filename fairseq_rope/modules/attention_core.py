@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from threading import Lock
 
 import torch
 import torch.nn.functional as F
@@ -15,6 +16,8 @@ from fairseq_rope.modules.cpu.thresholds import MAX_STEP_QUERIES, MIN_STEP_ROWS
 CAUSAL = torch.empty(0)
 # tokens from which FlashAttention is the faster one; 25,000 tokens in bfloat16 on an H100, 2026-11-27
 MIN_FLASH_LENGTH = 128
+# torch's choice of kernels is the process's: one thread at a time changes it and sets it back
+_CHOICE = Lock()
 
 
 def is_causal(attn_mask: Tensor | None) -> bool:
@@ -80,16 +83,17 @@ def _fast_kernels(q: Tensor, k: Tensor) -> Iterator[None]:
     dimensions in eights.
     """
     kernels = torch.backends.cuda
-    chosen = kernels.cudnn_sdp_enabled(), kernels.flash_sdp_enabled()
-    kernels.enable_cudnn_sdp(False)
     is_short = max(q.size(2), k.size(2)) < MIN_FLASH_LENGTH
-    other = is_short and q.size(3) % 8 == 0 and kernels.mem_efficient_sdp_enabled()
-    kernels.enable_flash_sdp(chosen[1] and not other)
-    try:
-        yield
-    finally:
-        kernels.enable_cudnn_sdp(chosen[0])
-        kernels.enable_flash_sdp(chosen[1])
+    with _CHOICE:
+        chosen = kernels.cudnn_sdp_enabled(), kernels.flash_sdp_enabled()
+        other = is_short and q.size(3) % 8 == 0 and kernels.mem_efficient_sdp_enabled()
+        kernels.enable_cudnn_sdp(False)
+        kernels.enable_flash_sdp(chosen[1] and not other)
+        try:
+            yield
+        finally:
+            kernels.enable_cudnn_sdp(chosen[0])
+            kernels.enable_flash_sdp(chosen[1])
 
 
 def _is_step(q: Tensor) -> bool:

@@ -1,6 +1,13 @@
 """Beam search without a copy of the source for each hypothesis: a sentence's hypotheses are consecutive rows."""
 
+import torch
 from torch import Tensor
+
+
+def is_first_order(new_order: Tensor, sentences: int, beam: int) -> bool:
+    """Return whether an order of sentences gives each of them, in turn, `beam` hypotheses: how a search begins."""
+    order = torch.arange(sentences, dtype=new_order.dtype, device=new_order.device)
+    return torch.equal(new_order, order.repeat_interleave(beam))
 
 
 def sentence_rows(new_order: Tensor, hypotheses: int, sentences: int) -> Tensor | None:

@@ -128,8 +128,8 @@ class Decoder(PositionedStack, TransformerDecoderBase):
         if causal and tokens.device.type != "cpu":
             # the host would wait for a GPU to know; step by step it waits in any case
             return padding if self.left_pad_target else None
-        # with padding on the right only, no token comes after it
-        return padding if (padding[:, :1] if causal else padding).any() else None
+        seen = padding[:, :-1] & ~padding[:, 1:] if causal else padding  # with no token after it, it is not
+        return padding if seen.any() else None
 
     def _prints_alignment(self) -> bool:
         # what fairseq-generate sets in every layer

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from fairseq_rope.compat.fast_path import drop_copies
 from fairseq_rope.modules.absolute_positions import check_lengths, drop_absolute_positions
-from fairseq_rope.modules.beam import sentence_rows
+from fairseq_rope.modules.beam import is_first_order, sentence_rows
 from fairseq_rope.modules.explicit_positions import PositionedStack
 from fairseq_rope.modules.layers import EncoderLayer, wrap
 from fairseq_rope.modules.positions.base import PositionMethod
@@ -134,7 +134,7 @@ class Encoder(PositionedStack, TransformerEncoderBase):
         """
         sentences = encoder_out["encoder_out"][0].size(1)
         hypotheses = encoder_out.get("hypotheses", [None])[0]
-        if hypotheses is None and self.beam_size > 1 and new_order.numel() == sentences * self.beam_size:
+        if hypotheses is None and self.beam_size > 1 and is_first_order(new_order, sentences, self.beam_size):
             return {**encoder_out, "hypotheses": [new_order.numel()]}
         rows = new_order if hypotheses is None else sentence_rows(new_order, hypotheses, sentences)
         if rows is None:

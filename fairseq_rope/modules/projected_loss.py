@@ -45,6 +45,9 @@ def projected_loss(
 
     Returns: losses in float32 (float64 for float64).
     """
+    if not torch.is_grad_enabled():
+        # within an autograd function weights look as if gradients were wanted, and their products would be made
+        features, weight = features.detach(), weight.detach()
     return ProjectedLoss(*_ProjectedLoss.apply(features, weight, target, epsilon, padding_idx))
 
 
@@ -82,7 +85,8 @@ class _ProjectedLoss(torch.autograd.Function):
             wanted_log_probabilities = log_probabilities.gather(1, wanted)
             nll[rows] = -wanted_log_probabilities[:, 0]
             # the normalizer times V, less all logits: (n, E), (E,) -> (n,)
-            all_nll = weight.size(0) * (nll[rows] + wanted_logits[:, 0]) - x.to(wide) @ weight_sum
+            # no product of matrices: autocast makes those in half precision, which all logits together overflow
+            all_nll = weight.size(0) * (nll[rows] + wanted_logits[:, 0]) - (x.to(wide) * weight_sum).sum(dim=1)
             losses[rows] = certain * nll[rows] + smooth * all_nll
             if not training:
                 continue

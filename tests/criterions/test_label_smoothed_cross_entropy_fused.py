@@ -10,8 +10,9 @@ from fairseq.modules.quantization import scalar
 from fairseq_rope.criterions.label_smoothed_cross_entropy_fused import FusedLabelSmoothedCrossEntropyCriterion
 from fairseq_rope.modules import projected_loss
 from fairseq_rope.modules.cpu import linear
-from tests.support.near import GRADIENTS, HALF_GRADIENTS, LOSSES, near
-from tests.support.small import TASK, sample, small
+from tests.support.models import SMALL, build_model, make_task
+from tests.support.near import GRADIENTS, HALF_GRADIENTS, HALF_LOSSES, LOSSES, near
+from tests.support.small import TASK, WORDS, sample, small
 
 CRITERIONS = (LabelSmoothedCrossEntropyCriterion, FusedLabelSmoothedCrossEntropyCriterion)
 SETTINGS = {
@@ -72,6 +73,29 @@ def test_half_precision_gradients_are_as_near_to_those_of_float32_as_fairseqs(dt
             (grads[name].float() - grad).norm() / grad.norm().clamp(min=1e-3) for grads in (stock, ours)
         )
         assert our_error <= max(1.5 * error, HALF_GRADIENTS[dtype]), name
+
+
+@pytest.mark.parametrize("smoothing", [0.1, 0.0])
+def test_all_logits_together_may_be_beyond_what_float16_holds_under_autocast(smoothing):
+    task = make_task(20_000)
+    model = build_model("transformer_rope", task, **{**SMALL, "dropout": 0.0, "share_all_embeddings": False})
+    with torch.no_grad():  # what all logits have in common changes no loss
+        model.decoder.layers[-1].final_layer_norm.bias[0] = 1.0
+        model.decoder.output_projection.weight[:, 0] -= 8
+    with torch.autocast("cpu", torch.float16):
+        stock, ours = (criterion(task, False, smoothing)(model, sample())[0] for criterion in CRITERIONS)
+    near(ours, stock, HALF_LOSSES)
+
+
+@torch.no_grad()
+def test_validation_makes_no_products_of_a_backward_pass(monkeypatch: pytest.MonkeyPatch):
+    products, product = [], projected_loss.linear
+    monkeypatch.setattr(
+        projected_loss, "linear", lambda *args, **options: products.append(1) or product(*args, **options)
+    )
+    model, batch = small().eval(), sample()
+    FusedLabelSmoothedCrossEntropyCriterion(TASK, False, 0.1)(model, batch)
+    assert len(products) == -(-batch["ntokens"] // (300 // WORDS))  # a part has three tokens
 
 
 def test_unreduced_losses_are_fairseqs():

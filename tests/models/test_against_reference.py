@@ -145,3 +145,15 @@ def test_the_content_of_padding_cannot_matter(left_pad):
     words = torch.arange(before.size(-1)) != PAD
     after = model(source, None, inputs)[0][inputs.ne(PAD)]
     near(after[:, words], before[:, words], LOGITS["stepwise"])
+
+
+@torch.no_grad()
+def test_padding_within_a_target_is_hidden_whatever_stands_beside_it():
+    model, _ = make_model()
+    source, target = sentences(6)[0][None], torch.tensor([[EOS, 5, PAD, 7, 8, 9]])
+    encoder_out, state = model.encoder(source), {}
+    alone = model.decoder(target, encoder_out=encoder_out)[0][:, -1]
+    stepwise = steps(model, encoder_out, target, state)[:, -1]
+    beside = torch.cat((target, torch.tensor([[PAD, EOS, 5, 6, 7, 8]])))
+    near(stepwise, alone, LOGITS["stepwise"])
+    near(model.decoder(beside, encoder_out=model.encoder(source.expand(2, -1)))[0][:1, -1], alone, LOGITS["stepwise"])

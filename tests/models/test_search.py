@@ -101,3 +101,13 @@ def test_hypotheses_keep_their_sentence():
     assert sentence_rows(torch.tensor([1, 1, 5, 4]), hypotheses=6, sentences=3).tolist() == [0, 2]
     assert sentence_rows(torch.tensor([1, 0, 3, 3, 5, 4]), hypotheses=6, sentences=3) is None
     assert sentence_rows(torch.tensor([2, 0]), hypotheses=3, sentences=3).tolist() == [2, 0]
+
+
+@torch.no_grad()
+def test_after_a_search_sentences_may_be_given_any_other_order():
+    built = model()
+    built.set_beam_size(2)
+    encoder_out = built.encoder(**sources())
+    order = torch.tensor([5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0])
+    reordered = built.encoder.reorder_encoder_out(encoder_out, order)["encoder_out"][0]
+    assert torch.equal(reordered, encoder_out["encoder_out"][0][:, order])

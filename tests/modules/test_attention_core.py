@@ -1,6 +1,7 @@
 """Which kernel attends, on a GPU and in half precision on the CPU."""
 
 from collections.abc import Iterator
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import torch.nn.functional as F
 from fairseq.modules import FairseqDropout
 from torch import Tensor
 
-from fairseq_rope.modules.attention_core import CAUSAL, attend
+from fairseq_rope.modules.attention_core import CAUSAL, _fast_kernels, attend
 
 
 def enabled() -> tuple[bool, bool]:
@@ -43,6 +44,23 @@ def test_slow_kernels_of_a_gpu_are_left_out_and_the_users_choice_stays(
     attend(q, q, q, attn_mask=None, key_padding_mask=None, dropout=FairseqDropout(0.0), need_weights=False)
     assert enabled() == chosen
     assert seen == [(False, flash and chosen[1])]
+
+
+def test_threads_leave_the_kernels_as_they_were(chosen: tuple[bool, bool]):
+    q, inside, left = torch.zeros(1, 1, 30, 8), Event(), Event()
+
+    def attend_longer() -> None:
+        with _fast_kernels(q, q):
+            inside.set()
+            left.wait()
+
+    other = Thread(target=attend_longer)
+    with _fast_kernels(q, q):
+        other.start()
+        inside.wait(0.2)  # a thread that waits for this one is not inside before
+    left.set()
+    other.join()
+    assert enabled() == chosen
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])

@@ -43,6 +43,18 @@ def test_output_and_gradients_are_those_of_torchs_linear(shape: tuple[int, ...],
         torch.testing.assert_close(actual, expected, **PRODUCTS)
 
 
+@pytest.mark.parametrize("trained", ["weight", "bias"])
+def test_a_weight_or_a_bias_may_be_trained_alone(trained: str):
+    grads = []
+    for layer in twins():
+        for name, parameter in layer.named_parameters():
+            parameter.requires_grad_(name == trained)
+        x = torch.randn(7, 12, generator=torch.Generator().manual_seed(2))
+        layer(x).pow(2).sum().backward()
+        grads.append(getattr(layer, trained).grad)
+    torch.testing.assert_close(*grads, **PRODUCTS)
+
+
 def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
     assert onednn.IS_USABLE  # with the torch that constraints.txt pins
     calls, product = [], onednn.product

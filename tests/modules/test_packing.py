@@ -5,6 +5,7 @@ import pickle
 
 import pytest
 import torch
+from fairseq.optim.adam import Adam
 from torch import nn
 
 from fairseq_rope.modules.cpu import onednn, packing, route
@@ -19,9 +20,9 @@ def every_weight_is_packed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(route, "_chosen", dict.fromkeys(route.SHAPES, route.ONEDNN))
 
 
-def fixed(*, bias: bool = True) -> Linear:
+def fixed(*, bias: bool = True, size: int | None = None) -> Linear:
     torch.manual_seed(1)
-    layer = Linear(12, 20, bias=bias)
+    layer = Linear(size or 12, size or 20, bias=bias)
     layer.make_generation_fast_(name="layer")
     return layer
 
@@ -73,19 +74,23 @@ def test_packed_products_do_go_through_onednn_and_are_packed_once(monkeypatch: p
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("change", ["written to", "loaded", "replaced", "cast there and back"])
+@pytest.mark.parametrize("change", ["written to", "trained", "loaded", "replaced", "cast there and back"])
 def test_a_layer_that_changes_is_packed_again(change: str):
-    layer, x = fixed(), torch.randn(7, 12)
+    layer, x = fixed(size=512), torch.randn(7, 512)  # so large that its memory is given back and taken again
+    optimizer = Adam(layer.parameters(), lr=0.1)
+    layer(x).sum().backward()
     with torch.no_grad():
         layer(x)
         if change == "written to":
             layer.bias.add_(1)
+        elif change == "trained":
+            optimizer.step()
         elif change == "loaded":
-            layer.load_state_dict(Linear(12, 20).state_dict())
+            layer.load_state_dict(Linear(512, 512).state_dict())
         elif change == "replaced":
-            layer.weight = nn.Parameter(torch.randn(20, 12))
+            layer.weight = nn.Parameter(torch.randn(512, 512))
         else:
-            layer.half().float()
+            layer.bfloat16().float()
         torch.testing.assert_close(layer(x), nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)
 
 

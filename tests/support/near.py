@@ -8,6 +8,7 @@ SAME = {torch.float64: 1e-9, torch.float32: 1e-5, torch.bfloat16: 5e-2}  # two w
 ROTATED = {torch.float64: 1e-6, torch.float32: 1e-5, torch.bfloat16: 4e-2, torch.float16: 5e-3}  # by a float32 table
 GATED = {torch.float32: 1e-5, torch.bfloat16: 2e-2, torch.float16: 2e-3}  # feed-forward layers
 HALF_GRADIENTS = {torch.bfloat16: 0.03, torch.float16: 4e-3}  # relative, of the fused criterion
+HALF_LOSSES = 0.05  # sums, under float16 autocast
 AUTOCAST = 0.15  # bfloat16 autocast against float32
 HALF = 5e-2  # logits of weights that were in half precision
 

@@ -48,7 +48,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, training: bool = F
 
     Returns: (..., out).
     """
-    has_gradients = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad)
+    needs_bias = bias is not None and bias.requires_grad
+    has_gradients = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad or needs_bias)
     if not _is_for_onednn(x, weight, training=training or has_gradients):
         return F.linear(x, weight, bias)
     if has_gradients:

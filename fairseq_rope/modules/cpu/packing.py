@@ -19,6 +19,7 @@ from fairseq_rope.modules.cpu.thresholds import MAX_FEW_ROWS, MIN_PACKED_PRODUCT
 class PackedLinear:
     """x W^T + b, where the rows of W are those of several layers, packed when first used and after each change of them.
 
+    A change is what autograd counts, or another tensor: not a write through `.data` or numpy.
     A copy of it, and a pickle, is None: the copy of a model may be trained.
 
     Args:
@@ -32,6 +33,7 @@ class PackedLinear:
         self._min_rows = min_products / sum(layer.weight.numel() for layer in layers)
         self._max_rows = max_rows
         self._state: list[tuple[int, int]] = []  # none that a layer is ever in
+        self._seen: list[Tensor] = []
 
     def product(self, x: Tensor) -> Tensor | None:
         """Return x W^T + b, (..., in) to (..., out), or None where that is not for packed weights.
@@ -49,7 +51,8 @@ class PackedLinear:
             weights: list[Tensor] = [layer.weight for layer in self._layers]
             biases: list[Tensor] = [layer.bias for layer in self._layers if layer.bias is not None]
             self._packed = onednn.packed(torch.cat(weights)), torch.cat(biases) if biases else None
-            self._state = state
+            # kept, so that nothing new can lie where these do
+            self._state, self._seen = state, [x.detach() for x in (*weights, *biases)]
         return onednn.product(x, *self._packed)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> None:
