@@ -59,8 +59,9 @@ generate() { # CHECKPOINT SUBSET OPTION...
 # score_options OPTIONS: fill the array OPTIONS with the scorer's, less the files.
 score_options() {
   local -n options_=$1
+  local language=${TARGET_LANG%%[_-]*} # pt of pt_BR
   # a model that has learned little translates nothing now and then: the results say so
-  options_=(--target-lang "$TARGET_LANG" --allow empty)
+  options_=(--target-lang "${language,,}" --allow empty)
   [[ $LOWERCASE == 0 ]] || options_+=(--lowercase)
   # sentencepiece gives raw text, not Moses' tokens
   [[ $BPE != sentencepiece ]] || options_+=(--detokenized)

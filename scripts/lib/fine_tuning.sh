@@ -116,8 +116,18 @@ score_record() { # MODEL SEED
 compare_fine_tuned() {
   [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
   refuse_changed # or each model would be named
-  each_model compare_tuned
+  each_found compare_tuned
   refuse_changed
+}
+
+# each_found FUNCTION: call it with MODEL, SEED and DIR for each of MODELS and all seeds that are there, SEEDS or not: they end
+# in one table.
+each_found() {
+  local dir
+  for dir in "$WORK"/*; do
+    [[ ${dir##*/} =~ ^([a-z0-9_]+)(-seed([0-9]+))?$ && -d $dir && " $MODELS " == *" ${BASH_REMATCH[1]} "* ]] || continue
+    "$1" "${BASH_REMATCH[1]}" "${BASH_REMATCH[3]:-1}" "$dir"
+  done
 }
 
 compare_tuned() { # MODEL SEED DIR
@@ -227,21 +237,34 @@ best_rate() {
   done | sort --stable --key 2,2gr | awk 'NR == 1 { print $1 }'
 }
 
-# write_baselines: their scores, the same for each seed, so that differences are paired by seed.
+# write_baselines: their scores, the same for each seed, so that differences are paired by seed. They take seconds, so that
+# those of other data are made anew.
 write_baselines() {
-  local name seed first dir set
+  local name first dir set record
+  record=$(data_record)
   for name in "${BASELINES[@]}"; do
     first=$(model_dir "$name" "${SEEDS%%,*}")
+    for dir in "$WORK/$name"{,-seed*}; do
+      [[ $dir == "$first" && ! -L $dir ]] || rm -rf -- "$dir"
+    done
     mkdir -p -- "$first"
     for set in "${LABELED[@]}"; do
-      keep_record "$first/score-$set.json.settings" "$(data_record)"
+      [[ $(recorded "$first/score-$set.json.settings") == "$record" ]] || rm -f -- "$first/score-$set.json"
+      keep_record "$first/score-$set.json.settings" "$record"
       step "$first/score-$set.json" classify --baseline "${name//_/-}" --text "$WORK/raw" --subset "$set" \
         --output "$first/predictions-$set.tsv" --json
     done
     printf 'not trained: see fairseq-rope classify --help\n' >"$first/baseline.txt"
-    for seed in ${SEEDS//,/ }; do
-      dir=$(model_dir "$name" "$seed")
-      [[ $dir == "$first" ]] || ln -sfn -- "${first##*/}" "$dir"
-    done
+  done
+  each_model link_baselines
+  each_found link_baselines
+}
+
+link_baselines() { # MODEL SEED
+  local name first dir
+  for name in "${BASELINES[@]}"; do
+    first=$(model_dir "$name" "${SEEDS%%,*}")
+    dir=$(model_dir "$name" "$2")
+    [[ $dir == "$first" ]] || ln -sfn -- "${first##*/}" "$dir"
   done
 }

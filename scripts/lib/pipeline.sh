@@ -17,12 +17,17 @@ TEXT_SETTINGS=(SOURCE_LANG TARGET_LANG NORMALIZE LOWERCASE MOSES BPE BPE_MERGES 
 # same_lines FILE FILE...: parallel files are aligned line by line, or they are no corpus.
 same_lines() {
   local file first=$1 lines expected
-  expected=$(wc -l <"$first")
+  expected=$(count_lines "$first")
   ((expected > 0)) || die "$first is empty"
   for file in "${@:2}"; do
-    lines=$(wc -l <"$file")
+    lines=$(count_lines "$file")
     ((lines == expected)) || die "$file has $lines lines, but $first has $expected: parallel files must be aligned"
   done
+}
+
+# count_lines FILE: the last one may end without a newline.
+count_lines() {
+  LC_ALL=C grep -c '' -- "$1" || true # its status for no line
 }
 
 # side_files FILES PREFIX...: fill the array FILES with PREFIX.LANG of all sides.
@@ -75,7 +80,16 @@ check_corpus() { # SET PREFIX
   local langs=(--source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG")
   python -m fairseq_rope_data.check_corpus "${langs[@]}" "$2" >&2
   ! is_in_windows "$1" || python -m fairseq_rope_data.windows check "${langs[@]}" "${WINDOW_OPTIONS[@]}" "$2" >&2
+  [[ $1 == train || $1 == valid || $2 != "$WORK/raw/"* ]] || check_references "$2.$TARGET_LANG"
   given_text "$1"
+}
+
+# check_references FILE: what scores refuse, before a training that could not be scored.
+check_references() {
+  local found pattern='^[STHDPA]-[0-9]+[[:space:]]'
+  [[ $TARGET_LANG != de ]] || pattern+='|##AT##-##AT##|(^|[[:space:]])@-@([[:space:]]|$)'
+  found=$(grep -anm1 -E -- "$pattern" "$1") || return 0
+  die "$1:${found%%:*} is no raw text, which scores are made with: ${found#*:}"
 }
 
 is_in_windows() { # SET

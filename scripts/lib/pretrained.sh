@@ -79,6 +79,7 @@ pretrained_checkpoint() {
 read_all_pretrained() {
   local name kept=()
   each_model read_pretrained
+  each_found read_pretrained
   for name in $MODELS; do
     [[ -n ${LEFT_OUT[$name]:-} ]] || kept+=("$name")
   done

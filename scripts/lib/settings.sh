@@ -44,6 +44,8 @@ check_language() { # NAME
 check_sides() {
   check_language SOURCE_LANG
   check_language TARGET_LANG
+  [[ ${TARGET_LANG%%[_-]*} =~ ^[A-Za-z]{2,3}$ ]] ||
+    die "TARGET_LANG must begin with the two or three letters of a language, which scores ask for, but is $(quoted "$TARGET_LANG")"
   [[ $SOURCE_LANG != "$TARGET_LANG" ]] || die "source and target language must differ, but are both $SOURCE_LANG"
 }
 

@@ -72,6 +72,7 @@ train_model() {
     return
   fi
   [[ -d $WORK/data-bin ]] || die "$WORK/data-bin is missing: run the stage prepare first"
+  check_lengths "${options[@]}"
   before=$(model_before "$1")
   [[ -z $before ]] || start=(--finetune-from-model "$(first_stage "$before" "$2")")
   find_hardware
@@ -90,6 +91,25 @@ train_model() {
   launch_training "$(training_data)" "${data[@]}" --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" \
     "${start[@]}" "${batch[@]}" "${options[@]}" "${bleu[@]}" >&2
   ((NODE_RANK > 0)) || : >"$dir/trained"
+}
+
+# check_lengths OPTION...: a model with these options takes the longest lines of the validation set and all test sets, which
+# fairseq refuses hours later. Of the training set it leaves such lines out.
+check_lengths() {
+  local set sets side lang limit found
+  [[ -n $TARGET_LANG ]] || return 0 # running text, in blocks
+  tested_sets sets
+  [[ " $* " == *" --skip-invalid-size-inputs-valid-test "* ]] || sets+=(valid)
+  for side in source target; do
+    lang=SOURCE_LANG
+    [[ $side == source ]] || lang=TARGET_LANG
+    limit=$(option_value "--max-$side-positions" "$@")
+    for set in "${sets[@]}"; do
+      [[ -s $WORK/text/$set.${!lang} ]] || continue # removed to save space
+      found=$(awk -v limit="${limit:-1024}" 'NF + 1 > limit { print FNR " has " NF + 1; exit }' "$WORK/text/$set.${!lang}")
+      [[ -z $found ]] || die "$WORK/text/$set.${!lang}:$found tokens, but the model takes ${limit:-1024}: give it more with --max-$side-positions in TRAIN, or split that line in the raw text"
+    done
+  done
 }
 
 # begin_training DIR RECORD: a training that ended before its first checkpoint leaves no log to a training of other settings.

@@ -104,6 +104,10 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "not UTF-8": (lambda folder: replace_line(folder / "test.en", 7, b"caf\xe9\n"), "test.en:7: not valid UTF-8"),
     "empty": (lambda folder: (folder / "test.de").write_bytes(b""), "test.de"),
     "swapped": (swap, "look swapped"),
+    "tokens for references": (
+        lambda folder: replace_line(folder / "test.de", 3, b"ein @-@ zwei\n"),
+        "test.de:3 is no raw text, which scores are made with: ein @-@ zwei",
+    ),
     "missing": (lambda folder: (folder / "test.de").unlink(), "--test"),
 }
 
@@ -129,6 +133,35 @@ def test_text_that_is_no_corpus_is_named_before_anything_is_learned_and_mended_t
     for name in ("valid", "test"):
         for lang in ("en", "de"):
             assert (work / "raw" / f"{name}.{lang}").read_bytes() == (folder / f"{name}.{lang}").read_bytes()
+
+
+def test_a_last_line_may_lack_its_end_and_a_line_too_long_for_the_model_is_named_before_its_training(
+    corpus: Path, tmp_path: Path
+):
+    folder, work = tmp_path / "corpus", tmp_path / "work"
+    folder.mkdir()
+    for path in corpus.glob("*.*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    english = (folder / "test.en").read_bytes()
+    (folder / "test.en").write_bytes(english.removesuffix(b"\n"))
+    replace_line(folder / "test.de", 7, b"ja " * 1030 + b"\n")
+    prepared = bitext(work, folder, "fetch", "prepare")
+    assert prepared.returncode == 0, prepared.stderr[-2000:]
+    trained = bitext(work, folder, "train")
+    assert trained.returncode == 1 and not list(work.rglob("*.pt"))
+    message = (
+        rf"{work}/text/test\.de:7 has [0-9]+ tokens, but the model takes 1024: give it more with --max-target-positions"
+    )
+    assert re.search(message, trained.stderr), trained.stderr[-2000:]
+
+
+def test_scores_are_asked_for_by_the_code_of_a_language_alone():
+    script = (
+        "source scripts/lib/evaluate_translation.sh; LOWERCASE=0 BPE=subword_nmt TARGET_LANG=pt_BR; "
+        'score_options found; echo "${found[@]}"'
+    )
+    done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("--target-lang pt --allow empty\n", "")
 
 
 WINDOWS = """

@@ -26,8 +26,10 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pretrained_work(tmp_path_factory.mktemp("pretrained") / "mlm", {"roformer": ""})
 
 
-def glue(work: Path, *arguments: object, script: str = "scripts/run_glue.sh") -> subprocess.CompletedProcess[str]:
-    (work.parent / "conf.env").write_text(CONF)
+def glue(
+    work: Path, *arguments: object, script: str = "scripts/run_glue.sh", conf: str = CONF
+) -> subprocess.CompletedProcess[str]:
+    (work.parent / "conf.env").write_text(conf)
     words = ["bash", script, *map(str, arguments), "--conf", str(work.parent / "conf.env")]
     env = forking_environment(work, JOBS="1")
     return subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
@@ -57,6 +59,26 @@ def test_a_task_runs_to_its_table_and_a_second_run_has_nothing_left_to_do(pretra
     (data / "dev.tsv").write_text((data / "dev.tsv").read_text().replace("\t1\n", "\t0\n", 1))
     other = glue(work, *given)
     assert other.returncode == 1 and "made from other text or settings (above, - then, + now): " in other.stderr
+
+
+def test_all_seeds_of_a_table_have_the_same_settings_and_baselines_todays_data(pretrained: Path, tmp_path: Path):
+    work, data = tmp_path / "work", sst2(tmp_path / "SST-2")
+    given = ("--task", "SST-2", "--data", data, "--from", pretrained, "--sample", "--models", "roformer")
+    done = glue(work, *given, "--seeds", "2")
+    assert done.returncode == 0, done.stderr[-3000:]
+    other = glue(work, *given, conf=CONF.replace("MAX_EPOCH=1", "MAX_EPOCH=2"))
+    assert other.returncode == 1 and f"now): {work}/roformer-seed2" in other.stderr, other.stderr[-3000:]
+    lines = (data / "train.tsv").read_text().splitlines()
+    flipped = [line[:-1] + {"0": "1", "1": "0"}[line[-1]] for line in lines[1:]]
+    (data / "train.tsv").write_text("\n".join([lines[0], *flipped, ""]))
+    before = (work / "bag_of_words-seed2" / "predictions-valid.tsv").read_text()
+    shutil.rmtree(work / "data-bin")
+    assert glue(work, *given).returncode == 1  # the model's turn
+    shutil.rmtree(work / "roformer-seed2")
+    done = glue(work, *given, "--seeds", "1,2")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (work / "bag_of_words-seed2").is_symlink() and not (work / "bag_of_words" / "bag_of_words").exists()
+    assert (work / "bag_of_words-seed2" / "predictions-valid.tsv").read_text() != before
 
 
 def test_the_best_rate_is_that_of_the_highest_score_and_of_equal_ones_the_first(tmp_path: Path):

@@ -80,6 +80,11 @@ BITEXT = {  # arguments, settings -> the error
     "an empty value": (["--train", ""], {}, "--train needs a prefix"),
     "equal languages": (["-t", "en"], {}, "source and target language must differ, but are both en"),
     "language": (["-t", "../de"], {}, "TARGET_LANG must be of letters, digits, _ and -, but is ../de"),
+    "a language without a code": (
+        ["-t", "german"],
+        {},
+        "TARGET_LANG must begin with the two or three letters of a language, which scores ask for, but is german",
+    ),
     "configuration": (["--conf", "huge"], {}, "--conf huge: there is no "),
     "a test set's name": (["--test", "data/a b"], {}, "--test data/a b: test sets are named by their files"),
     "a test set twice": (["--test", "elsewhere/test"], {}, "--test elsewhere/test: test sets are named by their files"),
