@@ -9,6 +9,19 @@ from fairseq_rope_data.files import complete_file
 from fairseq_rope_data.glue_tasks import TASKS
 
 
+def check_labels(name: str, classes: Sequence[str]) -> None:
+    """Check that classes are the labels of a task, in any order.
+
+    Raises:
+        UserError: they are others.
+    """
+    if sorted(classes) != sorted(TASKS[name].labels):
+        raise UserError(
+            f"--glue {name} has the labels {', '.join(TASKS[name].labels) or 'that are numbers'}, but the model has "
+            f"{', '.join(classes) or 'numbers'}"
+        )
+
+
 def check_submission(name: str, subset: str, classes: Sequence[str]) -> None:
     """Check that predictions of these classes for this subset can be submitted to a task.
 
@@ -16,11 +29,7 @@ def check_submission(name: str, subset: str, classes: Sequence[str]) -> None:
         UserError: they are not for a test set, or the classes are not the task's.
     """
     _file_name(name, subset)
-    if tuple(classes) != TASKS[name].labels:
-        raise UserError(
-            f"--glue {name} has the labels {', '.join(TASKS[name].labels) or 'that are numbers'}, but the model has "
-            f"{', '.join(classes) or 'numbers'}"
-        )
+    check_labels(name, classes)
 
 
 def write_submission(found: Predictions, name: str, subset: str, folder: Path) -> Path:

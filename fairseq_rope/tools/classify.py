@@ -10,9 +10,9 @@ with input0, perhaps input1 and more, and label. Scores are in percent, each wit
 examples: the noise of the test set. --output has a line for each example in the order of the text: number, label,
 prediction, probability. Without labels there are predictions alone.
 
---glue takes the scores that GLUE has for the task, the one that counts first; with --submission the predictions are
-written as GLUE wants them, under its name in the folder: of the subset test, and of MNLI test1, the mismatched one,
-and test2, the diagnostic set.
+--glue takes the scores that GLUE has for the task, the one that counts first; the classes must be the task's labels,
+in any order. With --submission the predictions are written as GLUE wants them, under its name in the folder: of the
+subset test, and of MNLI test1, the mismatched one, and test2, the diagnostic set.
 
 --baseline predicts without a network from a folder that fairseq_rope_data.glue or scm wrote: what a model must beat.
 --pretrained prints the options of fairseq-train that fine-tune a checkpoint of masked_lm, once it fits; nothing, with
@@ -21,13 +21,14 @@ and test2, the diagnostic set.
 
 import argparse
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 from fairseq_rope.checkpoints.data_folder import check_no_colon
 from fairseq_rope.compat.chatter import silence_libraries
 from fairseq_rope.experiments.predict import Classifier
 from fairseq_rope.experiments.pretrained import OtherLengthError, fine_tuning_words
-from fairseq_rope.experiments.submission import check_submission, write_submission
+from fairseq_rope.experiments.submission import check_labels, check_submission, write_submission
 from fairseq_rope.experiments.text_baselines import BASELINES, baseline_predictions
 from fairseq_rope.scoring.classification import METRICS, check_metrics
 from fairseq_rope.scoring.prediction_report import report_on
@@ -67,15 +68,28 @@ def _print_options(args: argparse.Namespace) -> None:
 
 
 def _predictions(args: argparse.Namespace, metrics: tuple[str, ...]) -> tuple[Predictions, list[str]]:
+    notes: list[str] = []
     if args.baseline:
-        return baseline_predictions(args.baseline, args.text, args.subset), []
-    check_no_colon("--data", str(args.data))
-    classifier = Classifier(str(args.path), str(args.data), cpu=args.cpu)
-    # before minutes are spent
-    check_metrics(metrics, classifier.classes)
+        found = baseline_predictions(args.baseline, args.text, args.subset)
+        _check_fit(args, metrics, found.classes)
+    else:
+        check_no_colon("--data", str(args.data))
+        classifier = Classifier(str(args.path), str(args.data), cpu=args.cpu)
+        _check_fit(args, metrics, classifier.classes)  # before minutes are spent
+        found, notes = classifier.predict(args.subset, max_tokens=args.max_tokens)
+    if args.glue:
+        # the second label of the task is the positive one, in whatever order the dictionary has them
+        found = replace(found, classes=TASKS[args.glue].labels)
+    return found, notes
+
+
+def _check_fit(args: argparse.Namespace, metrics: tuple[str, ...], classes: tuple[str, ...]) -> None:
+    """Check that scores, task and submission are of these classes."""
     if args.submission is not None:
-        check_submission(args.glue, args.subset, classifier.classes)
-    return classifier.predict(args.subset, max_tokens=args.max_tokens)
+        check_submission(args.glue, args.subset, classes)
+    if args.glue:
+        check_labels(args.glue, classes)
+    check_metrics(metrics, classes)
 
 
 def _check(args: argparse.Namespace) -> None:

@@ -208,6 +208,48 @@ def test_what_cannot_be_scored_is_named(tuned: Tuned, classify, tmp_path: Path):
     assert error.startswith(f"classify: error: cannot read {tmp_path}/train.label: ")
 
 
+def relabeled(tuned: Tuned, folder: Path, dictionary: str, labels: list[str]) -> Path:
+    """The data of two columns with this dictionary of labels, and these of the 20 examples."""
+    data = two_columns(tuned, folder)
+    shutil.rmtree(data / "label")
+    (folder / "labels.txt").write_text(dictionary)
+    (folder / "valid.label").write_text("".join(f"{label}\n" for label in labels))
+    files = ["--validpref", str(folder / "valid.label"), "--srcdict", str(folder / "labels.txt")]
+    preprocess([*files, "--destdir", str(data / "label")])
+    return data
+
+
+def test_f1_of_a_task_is_of_its_second_label_in_whatever_order_the_dictionary_has_them(
+    tuned: Tuned, classify, tmp_path: Path
+):
+    # as fairseq-preprocess orders labels by itself, the most frequent one first
+    data, out = relabeled(tuned, tmp_path, "1 131\n0 69\n", ["1"] * 15 + ["0"] * 5), tmp_path / "predictions.tsv"
+    given = ("--path", tuned.classes, "--data", data, "--output", out)
+    report = json.loads(classify(*given, "--glue", "MRPC", "--json"))
+    pairs = [row[1:3] for row in rows(out)]
+    both, either = pairs.count(["1", "1"]), sum(pair.count("1") for pair in pairs)
+    assert report["settings"]["classes"] == ["0", "1"]
+    assert report["scores"][0]["name"] == "f1"
+    assert report["scores"][0]["value"] == pytest.approx(100 * 2 * both / either)
+    assert both != pairs.count(["0", "0"])
+    for column in ("input0", "input1"):
+        for path in (data / column).glob("valid.*"):
+            shutil.copy(path, path.with_name(path.name.replace("valid", "test")))
+    classify(*given, "--glue", "MRPC", "--subset", "test", "--submission", tmp_path / "out")
+    lines = (tmp_path / "out" / "MRPC.tsv").read_text().splitlines()
+    assert lines[1:] == [f"{row[0]}\t{row[2]}" for row in rows(out)]
+
+
+def test_a_task_of_other_labels_than_the_models_is_refused(tuned: Tuned, classify):
+    given = ("--data", tuned.data, "--glue")
+    assert classify("--path", tuned.classes, *given, "MNLI") == (
+        "classify: error: --glue MNLI has the labels contradiction, entailment, neutral, but the model has 0, 1"
+    )
+    assert classify("--baseline", "majority", "--text", tuned.raw, "--glue", "STS-B") == (
+        "classify: error: --glue STS-B has the labels that are numbers, but the model has 0, 1"
+    )
+
+
 def test_a_pretrained_model_gives_its_own_options_once_it_fits(tuned: Tuned, classify, tmp_path: Path):
     words = tuned.data / "input0" / "dict.txt"
     given = ("--pretrained", tuned.classes, "--dictionary")
