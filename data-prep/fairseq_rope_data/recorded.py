@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 
 from fairseq_rope_data.errors import UserError
-from fairseq_rope_data.manifest import MANIFEST, Facts, facts
+from fairseq_rope_data.manifest import FOLDERS, MANIFEST, Facts, facts
 
 
 def recorded_files(manifest: Path) -> dict[str, Facts]:
@@ -48,14 +48,19 @@ def check_file(path: Path, entry: Facts, manifest: Path) -> None:
 
 
 def check_recorded(path: Path) -> None:
-    """Compare a file WORK/FOLDER/NAME with WORK/manifest.json, if that is there and has the file.
+    """Compare a file WORK/FOLDER/NAME or WORK/FOLDER/COLUMN/NAME with WORK/manifest.json.
+
+    Nothing is compared where there is no manifest, or it has not the file.
 
     Raises:
         UserError: the file is not the one that was recorded, or the record is damaged.
     """
     path = Path(os.path.abspath(path))  # not resolved: a folder of WORK may be a link to a larger disk
-    manifest = path.parent.parent / MANIFEST
-    if manifest.is_file():
-        entry = recorded_files(manifest).get(f"{path.parent.name}/{path.name}")
-        if entry is not None:
-            check_file(path, entry, manifest)
+    for folder in path.parents[:2]:
+        manifest = folder.parent / MANIFEST
+        # a manifest.json above another folder may be of anything
+        if folder.name in FOLDERS and manifest.is_file():
+            entry = recorded_files(manifest).get(path.relative_to(folder.parent).as_posix())
+            if entry is not None:
+                check_file(path, entry, manifest)
+            return

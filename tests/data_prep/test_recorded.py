@@ -1,6 +1,7 @@
 """Files of a work folder are compared with its manifest, by every tool that reads them."""
 
 import hashlib
+import json
 import shutil
 from pathlib import Path
 
@@ -81,3 +82,26 @@ def test_a_folder_that_is_a_link_is_compared_where_it_is_named(work: Path, tmp_p
     swap_two_lines(work / "elsewhere" / "codes")
     with pytest.raises(UserError, match="is not the file that was prepared"):
         check_recorded(work / "text" / "codes")
+
+
+def test_the_dictionary_of_a_column_is_compared_too(work: Path) -> None:
+    (work / "data-bin" / "input0").mkdir()
+    column = work / "data-bin" / "input0" / "dict.txt"
+    shutil.copyfile(work / "data-bin" / "dict.en.txt", column)
+    check_recorded(column)  # of which nothing is recorded
+    manifest = json.loads((work / "manifest.json").read_text())
+    manifest["files"]["data-bin/input0/dict.txt"] = manifest["files"]["data-bin/dict.en.txt"]
+    (work / "manifest.json").write_text(json.dumps(manifest))
+    check_recorded(column)
+    swap_two_lines(column)
+    with pytest.raises(UserError, match="is not the file that was prepared"):
+        check_recorded(column)
+
+
+def test_the_manifest_of_something_else_is_not_read(work: Path) -> None:
+    for folder in (work / "app" / "static", work / "app" / "data-bin"):
+        folder.mkdir(parents=True)
+        (folder / "dict.txt").write_text("a 1\n")
+    (work / "manifest.json").write_text("[]")
+    check_recorded(work / "app" / "static" / "dict.txt")
+    check_recorded(work / "app" / "data-bin" / "dict.txt")

@@ -80,7 +80,8 @@ def export_vocabulary(data: Path, *, size: int) -> Vocabulary:
         size: how many rows the checkpoint's embeddings have, V.
 
     Raises:
-        UserError: no dictionary, or one that does not fit the checkpoint or `vocab.txt`.
+        UserError: no dictionary, or one that does not fit the checkpoint or `vocab.txt`, or is not as a recipe
+            prepared it.
     """
     path = _dictionary_path(data)
     dictionary = _load(path)
@@ -122,11 +123,12 @@ def read_labels(data: Path, count: int) -> tuple[str, ...] | None:
     """Return the names of `count` labels from DATA/label/dict.txt; None where there is none.
 
     Raises:
-        UserError: it has fewer.
+        UserError: it has fewer, or is not as a recipe prepared it.
     """
     path = data / "label" / DICTIONARY
     if not path.is_file():
         return None
+    check_recorded(path)
     dictionary = _load(path)
     # fairseq-preprocess fills up with words that are none
     labels = [symbol for symbol in dictionary.symbols[dictionary.nspecial :] if not symbol.startswith("madeupword")]

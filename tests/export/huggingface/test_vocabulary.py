@@ -1,13 +1,17 @@
 """Numbers of tokens, ours and theirs."""
 
+import json
 from pathlib import Path
 
+import pytest
 import torch
 from fairseq.data import Dictionary
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairseq_rope.export.huggingface.vocabulary import export_vocabulary, read_vocabulary, write_words
+from fairseq_rope.export.huggingface.vocabulary import export_vocabulary, read_labels, read_vocabulary, write_words
+from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.manifest import facts
 from tests.support.roformers import SPECIAL, write_vocabulary
 
 # letters, spaces that are none of ASCII, and a word of two
@@ -52,3 +56,20 @@ def test_a_folder_of_sentences_and_labels_has_its_dictionary_in_input0(tmp_path:
     (tmp_path / "input0").mkdir()
     write_words(tmp_path / "input0" / "dict.txt", ["x"])
     assert export_vocabulary(tmp_path, size=6).tokens == [*SPECIAL, "x"]
+
+
+def test_dictionaries_of_sentences_and_labels_are_those_that_were_recorded(tmp_path: Path):
+    data = tmp_path / "data-bin"
+    paths = [data / name / "dict.txt" for name in ("input0", "label")]
+    for path in paths:
+        path.parent.mkdir(parents=True)
+        write_words(path, ["x", "y"])
+    recorded = {str(path.relative_to(tmp_path)): facts(path) for path in paths}
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": recorded}))
+    assert read_labels(data, 2) == ("x", "y") and len(export_vocabulary(data, size=7).tokens) == 7
+    for path in paths:
+        write_words(path, ["y", "x"])
+    for path, read in zip(paths, (lambda: export_vocabulary(data, size=7), lambda: read_labels(data, 2)), strict=True):
+        with pytest.raises(UserError) as error:
+            read()
+        assert str(error.value).startswith(f"{path} is not the file that was prepared: its SHA-256 is ")
