@@ -1,6 +1,7 @@
 """What a fine-tuned model predicts: with sentence_prediction a class or a number, with sentence_ranking a choice."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from fairseq.tasks.sentence_ranking import SentenceRankingTask
 from torch import Tensor
 
 from fairseq_rope.checkpoints.loading import brief, load_with_task
+from fairseq_rope.experiments.targets import class_names, read_targets
 from fairseq_rope.scoring.predictions import Predictions
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.recorded import check_recorded
 
 
 class Classifier:
@@ -23,12 +26,19 @@ class Classifier:
         data: the folder with input0, perhaps input1 and more, and label.
         cpu: use no GPU.
 
+    Attributes:
+        labels: the dictionary of the labels; None where they are numbers.
+        classes: their names; none where a number is predicted.
+
     Raises:
-        UserError: see `load_with_task`; or the model is of another task.
+        UserError: see `load_with_task`; or the model is of another task, has more classes than there are labels, or a
+            dictionary is not as a recipe prepared it.
     """
 
     def __init__(self, path: str, data: str, *, cpu: bool = False):
         self.path, self.data = path, data
+        for dictionary in (*sorted(Path(data).glob("input*/dict.txt")), Path(data, "label", "dict.txt")):
+            check_recorded(dictionary)
         self.model, self.task = load_with_task(path, data=data)
         self.ranks = isinstance(self.task, SentenceRankingTask)
         if not self.ranks and not isinstance(self.task, SentencePredictionTask):
@@ -38,19 +48,11 @@ class Classifier:
             )
         self.cfg = self.task.args if self.ranks else self.task.cfg
         self.head = self._head_name()
+        self.labels = None if self.ranks or self.cfg.regression_target else self.task.label_dictionary
+        self.classes = self._class_names()
         self.gpu = torch.cuda.is_available() and not cpu
         if self.gpu:
             self.model.cuda()
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The names of the classes, those of choices numbers from 0; none where a number is predicted."""
-        if self.ranks:
-            return tuple(map(str, range(self.cfg.num_classes)))
-        if self.cfg.regression_target:
-            return ()
-        names = self.task.label_dictionary
-        return tuple(names[names.nspecial + index] for index in range(self.cfg.num_classes))
 
     def predict(self, subset: str, *, max_tokens: int = 4096) -> tuple[Predictions, list[str]]:
         """Return what the model predicts of a subset, and a note where examples were cut.
@@ -60,7 +62,8 @@ class Classifier:
             max_tokens: of a batch, with its padding.
 
         Raises:
-            UserError: the subset cannot be read, or has examples that are too long for the model.
+            UserError: the subset cannot be read, has a label that the model has not, or examples that are too long for
+                it; or what the model says is not finite.
         """
         dataset, longest, cut = self._read(subset)
         limits = [each for each in (self.model.max_positions(), self.task.max_positions()) if isinstance(each, int)]
@@ -70,9 +73,16 @@ class Classifier:
                 f"--subset {subset} has an example of {longest} tokens, more than the {limit} of the model: fine-tune "
                 "with --shorten-method truncate"
             )
-        outputs, targets = self._outputs(dataset, max(max_tokens, longest))
+        targets = read_targets(dataset, self.classes, subset=subset, dictionary=self.labels)
+        outputs = self._outputs(dataset, max(max_tokens, longest))
         note = [f"{cut} of {len(outputs)} examples are cut to {self.cfg.max_positions} tokens"] if cut else []
         return _predictions(outputs, targets, self.classes), note
+
+    def _class_names(self) -> tuple[str, ...]:
+        """Return the names of the classes, those of choices numbers from 0; none where a number is predicted."""
+        if self.ranks:
+            return tuple(map(str, range(self.cfg.num_classes)))
+        return () if self.labels is None else class_names(self.labels, self.cfg.num_classes, data=self.data)
 
     def _head_name(self) -> str:
         name = getattr(self.cfg, "classification_head_name", None) or getattr(self.cfg, "ranking_head_name", None)
@@ -84,13 +94,14 @@ class Classifier:
 
     def _read(self, subset: str) -> tuple[Any, int, int]:
         """Return a subset, the tokens of its longest example, and how many examples are cut."""
+        text = Path(self.data, "input0", f"{subset}.bin")
+        if text.is_file() and not text.stat().st_size:  # which fairseq cannot open
+            raise UserError(f"--subset {subset} of --data {self.data} has no examples")
         try:
             whole = self._load(subset, shorten="none")
             dataset = self._load(subset, shorten=self.cfg.shorten_method)
         except Exception as error:  # no such file, or a damaged one: each raises its own
             raise UserError(f"--subset {subset} cannot be read from --data {self.data}: {brief(error)}") from error
-        if not len(dataset):
-            raise UserError(f"--subset {subset} of --data {self.data} has no examples")
         return dataset, int(np.max(_sizes(dataset))), int(np.sum(_sizes(whole) > _sizes(dataset)))
 
     def _load(self, subset: str, *, shorten: str) -> Any:
@@ -108,19 +119,18 @@ class Classifier:
         return self.task.dataset(subset)
 
     @torch.no_grad()
-    def _outputs(self, dataset: Any, max_tokens: int) -> tuple[Tensor, Tensor | None]:
-        """Return what the head says of each example, (N, C), and the targets, (N), if there are any."""
+    def _outputs(self, dataset: Any, max_tokens: int) -> Tensor:
+        """Return what the head says of each example, (N, C)."""
         outputs: list[Tensor] = [torch.empty(0)] * len(dataset)
-        targets: dict[int, Tensor] = {}
         for batch in _batches(_sizes(dataset), max_tokens):
             sample = dataset.collater([dataset[index] for index in batch])
             sample = utils.move_to_cuda(sample) if self.gpu else sample
-            for index, row in zip(sample["id"].tolist(), self._head(sample).float().cpu(), strict=True):
+            rows = self._head(sample).float().cpu()
+            if not rows.isfinite().all():
+                raise UserError(f"--path {self.path}: what it says is not finite: its training has diverged")
+            for index, row in zip(sample["id"].tolist(), rows, strict=True):
                 outputs[index] = row
-            if "target" in sample:
-                targets |= zip(sample["id"].tolist(), sample["target"].view(-1).cpu(), strict=True)
-        ordered = torch.stack([targets[index] for index in range(len(dataset))]) if targets else None
-        return torch.stack(outputs), ordered
+        return torch.stack(outputs)
 
     def _head(self, sample: dict[str, Any]) -> Tensor:
         """Return logits or a number, (B, C), of a batch."""
@@ -148,12 +158,11 @@ def _batches(sizes: Any, max_tokens: int) -> Iterator[Sequence[int]]:
     yield batch
 
 
-def _predictions(outputs: Tensor, targets: Tensor | None, classes: tuple[str, ...]) -> Predictions:
+def _predictions(outputs: Tensor, targets: Sequence[float] | None, classes: tuple[str, ...]) -> Predictions:
     if not classes:
         # (N, 1) -> (N)
         numbers = outputs.view(-1).tolist()
-        labels = [] if targets is None else [f"{value:.6g}" for value in targets.tolist()]
-        return Predictions((), labels, [f"{value:.6g}" for value in numbers])
+        return Predictions((), [f"{value:.6g}" for value in targets or ()], [f"{value:.6g}" for value in numbers])
     probabilities, chosen = outputs.softmax(1).max(1)
-    labels = [] if targets is None else [classes[index] for index in targets.tolist()]
+    labels = [classes[int(target)] for target in targets or ()]
     return Predictions(classes, labels, [classes[index] for index in chosen.tolist()], probabilities.tolist())

@@ -14,6 +14,7 @@ from fairseq_cli.preprocess import main as preprocess_main
 from fairseq_rope.checkpoints.loading import load_with_task
 from fairseq_rope.tools.classify import main
 from fairseq_rope_data.errors import run
+from fairseq_rope_data.manifest import facts
 from tests.support import ROOT
 from tests.support.glue import SMALL, WORDS
 from tests.support.trained import call
@@ -248,6 +249,81 @@ def test_a_task_of_other_labels_than_the_models_is_refused(tuned: Tuned, classif
     assert classify("--baseline", "majority", "--text", tuned.raw, "--glue", "STS-B") == (
         "classify: error: --glue STS-B has the labels that are numbers, but the model has 0, 1"
     )
+
+
+@pytest.mark.parametrize(
+    ("dictionary", "labels", "message"),
+    [
+        ("0 1\n1 1\n", ["1", "0", "2"], "the label of line 3 must be 0 or 1, but is <unk>"),
+        ("0 1\n1 1\n2 1\n", ["1", "2", "0"], "the label of line 2 must be 0 or 1, but is 2"),
+        ("0 1\n1 1\n", ["", "0", "1"], "the label of line 1 must be one word or number, but there are 0"),
+        ("0 1\n1 1\n", ["1", "0", "1 0"], "the label of line 3 must be one word or number, but there are 2"),
+    ],
+)
+def test_an_example_that_has_not_one_of_the_models_labels_is_named(
+    tuned: Tuned, classify, tmp_path: Path, dictionary: str, labels: list[str], message: str
+):
+    data = relabeled(tuned, tmp_path, dictionary, labels + ["0"] * 17)
+    error = classify("--path", tuned.classes, "--data", data)
+    assert error == f"classify: error: --subset valid: {message}"
+
+
+def test_a_dictionary_of_fewer_labels_than_the_model_has_is_refused(tuned: Tuned, classify, tmp_path: Path):
+    data = relabeled(tuned, tmp_path, "0 1\nmadeupword0000 0\n", ["0"] * 20)
+    error = classify("--path", tuned.classes, "--data", data)
+    assert error == f"classify: error: {data}/label/dict.txt must have the 2 labels of the head, but has 1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "message"),
+    [
+        ("ranking", "-1", "must be 0 or 1, but is -1"),
+        ("ranking", "2", "must be 0 or 1, but is 2"),
+        ("number", "nan", "must be a finite number, but is nan"),
+        ("number", "-inf", "must be a finite number, but is -inf"),
+    ],
+)
+def test_a_number_that_is_no_label_is_named(
+    tuned: Tuned, classify, tmp_path: Path, kind: str, label: str, message: str
+):
+    data = shutil.copytree(tuned.data.parent / "number" if kind == "number" else tuned.data, tmp_path / "data")
+    (data / "label" / "valid.label").write_text("1\n" * 4 + f"{label}\n" + "0\n" * 15)
+    error = classify("--path", getattr(tuned, kind), "--data", data)
+    assert error == f"classify: error: --subset valid: the label of line 5 {message}"
+
+
+def test_files_without_a_line_are_named(tuned: Tuned, classify, tmp_path: Path):
+    data = shutil.copytree(tuned.data, tmp_path / "data")
+    (data / "label" / "valid.label").write_text("")
+    error = classify("--path", tuned.ranking, "--data", data)
+    assert error == "classify: error: --subset valid: the label of line 1 is missing"
+    (data / "input0" / "valid.bin").write_text("")
+    error = classify("--path", tuned.ranking, "--data", data)
+    assert error == f"classify: error: --subset valid of --data {data} has no examples"
+
+
+@pytest.mark.parametrize("kind", ["classes", "number", "ranking"])
+def test_a_model_that_says_nan_has_no_predictions(tuned: Tuned, classify, tmp_path: Path, kind: str):
+    state = torch.load(getattr(tuned, kind), weights_only=False)
+    state["model"]["classification_heads.sentence_classification_head.out_proj.bias"][0] = float("nan")
+    torch.save(state, tmp_path / "nan.pt")
+    data = tuned.data.parent / "number" if kind == "number" else tuned.data
+    error = classify("--path", tmp_path / "nan.pt", "--data", data, "--output", tmp_path / "predictions.tsv")
+    assert error == f"classify: error: --path {tmp_path}/nan.pt: what it says is not finite: its training has diverged"
+    assert not (tmp_path / "predictions.tsv").exists()
+
+
+@pytest.mark.parametrize("name", ["input0", "input1", "label"])
+def test_a_dictionary_that_is_not_as_it_was_recorded_is_refused(tuned: Tuned, classify, tmp_path: Path, name: str):
+    data = two_columns(tuned, tmp_path).rename(tmp_path / "data-bin")
+    facts_of = {str(path.relative_to(tmp_path)): facts(path) for path in data.glob("*/dict.txt")}
+    (tmp_path / "manifest.json").write_text(json.dumps({"files": facts_of}))
+    assert "accuracy" in classify("--path", tuned.classes, "--data", data)
+    dictionary = data / name / "dict.txt"
+    lines = dictionary.read_text().splitlines()
+    dictionary.write_text("".join(f"{line}\n" for line in reversed(lines)))
+    error = classify("--path", tuned.classes, "--data", data)
+    assert error.startswith(f"classify: error: {dictionary} is not the file that was prepared: its SHA-256 is ")
 
 
 def test_a_pretrained_model_gives_its_own_options_once_it_fits(tuned: Tuned, classify, tmp_path: Path):
