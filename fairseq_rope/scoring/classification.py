@@ -129,8 +129,17 @@ def _resampled_matthews(labels: Array, predictions: Array, counts: Array) -> Arr
 
 
 def _resampled_pearson(labels: Array, predictions: Array, counts: Array) -> Array:
+    labels, predictions = _standardized(labels), _standardized(predictions)
     pairs = ((labels, predictions), (labels, labels), (predictions, predictions))
-    return _correlation(*(_covariance(left - labels.mean(), right - labels.mean(), counts) for left, right in pairs))
+    return _correlation(*(_covariance(left, right, counts) for left, right in pairs))
+
+
+def _standardized(column: Array) -> Array:
+    """Return numbers of mean 0 and variance 1, of which a trace of rounding can be told from a small variance."""
+    if _is_constant(column):
+        return np.zeros(len(column))
+    centered = column - column.mean()
+    return np.asarray(centered / centered.std())
 
 
 def _resampled_spearman(labels: Array, predictions: Array, counts: Array) -> Array:

@@ -35,6 +35,30 @@ def test_a_resampled_score_is_the_librarys_on_the_examples_that_were_drawn(name:
         assert found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1e-7, 1, 1e7])
+@pytest.mark.parametrize("name", ["pearson", "spearman"])
+def test_a_resampled_score_does_not_depend_on_how_much_numbers_vary(name: str, scale: float):
+    labels, predictions = columns(name)
+    counts = np.random.default_rng(1).multinomial(len(labels), np.full(len(labels), 1 / len(labels)), size=20) * 1.0
+    expected = METRICS[name].resampled(labels, predictions, counts)
+    assert METRICS[name].resampled(labels, 0.5 + scale * predictions, counts) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_interval_of_a_model_that_has_hardly_moved_is_around_its_score():
+    labels, predictions = columns("pearson", size=200)
+    both = [Predictions((), [*map(str, labels)], [*map(str, 0.5 + 1e-7 * column)]) for column in (predictions, labels)]
+    (score,) = report_on(both[0], ["pearson"]).scores
+    assert 0 < score.low < score.value < score.high
+    (compared,) = bootstrap_predictions({"a": both[:1], "b": both[1:]}, ["pearson"])
+    (difference,) = compared.differences
+    assert 0 < difference.low < difference.mean < difference.high
+
+
+def test_equal_numbers_with_a_mean_that_is_rounded_have_no_correlation():
+    same, labels = np.full(3, 0.1), np.array([0.1, 0.2, 0.4])
+    assert METRICS["pearson"].resampled(labels, same, np.ones((2, 3))) == pytest.approx([0, 0], abs=0)
+
+
 @pytest.mark.parametrize("name", METRICS)
 def test_predictions_that_are_all_the_same_have_a_score(name: str):
     labels, _ = columns(name)
