@@ -75,7 +75,8 @@ def _read_file(path: Path, layout: Layout, task: Task, *, is_test: bool) -> Iter
     left_out = 0
     for number, cells in enumerate(rows[first:], 1 + first):
         if len(cells) not in widths:
-            if not task.flawed:
+            # a submission has a line for each of the test set's
+            if is_test or not task.flawed:
                 expected = " or ".join(map(str, widths))
                 raise UserError(f"{path}:{number}: must have {expected} columns, but has {len(cells)}")
             left_out += 1

@@ -41,7 +41,8 @@ class Task:
         labels: in the order of the classes; none where the label is a number from 0 to `scale`.
         scale: of numbers: a model learns label / scale.
         submission: the names of GLUE's files for the predictions of test and perhaps test1, test2.
-        flawed: its own files have lines of another number of columns, which all who use it leave out, and blanks.
+        flawed: its own train and valid have lines of another number of columns, which all who use it leave out, and
+            blanks, as test has.
     """
 
     sizes: Mapping[str, int]

@@ -191,6 +191,16 @@ def test_qqp_leaves_out_its_known_bad_lines_and_says_so(tmp_path: Path, monkeypa
     assert done.error == f"glue: note: {path}: 1 lines of another number of columns are left out, as others do"
 
 
+def test_no_line_of_qqps_test_set_is_left_out_for_a_submission_numbers_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = make(tmp_path / "files", "QQP")
+    path = folder / "test.tsv"
+    path.write_text(path.read_text().replace("\n1\t", "\n1\tcut\t"))
+    done = run_program(monkeypatch, "glue", "QQP", folder, "-", "--sample")
+    assert (done.status, done.error) == (1, f"glue: error: {path}:3: must have 3 columns, but has 4")
+
+
 def msr(folder: Path, count: int = 10) -> Path:
     """MRPC as Microsoft released it, gzipped, with Windows' line ends."""
     folder.mkdir(parents=True)
