@@ -1,5 +1,6 @@
 """What is reached without a neural network: the most frequent label, a linear model of words, or nearness by TF-IDF."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count, takewhile
@@ -26,19 +27,22 @@ def baseline_predictions(name: str, text: Path, subset: str) -> Predictions:
         subset: such as valid.
 
     Raises:
-        UserError: a file is missing, or has another number of lines than the others; scikit-learn is not installed.
+        UserError: a file is missing, has another number of lines than the others, nothing but blank lines, or a label
+            that is none; scikit-learn is not installed.
     """
     classes = _classes(text)
-    labels, inputs = read_lines(text / "train.label"), _inputs(text, subset)
-    known = read_lines(text / f"{subset}.label") if (text / f"{subset}.label").is_file() else []
+    labels, inputs = _labels(text / "train.label", classes), _inputs(text, subset)
+    known = _labels(text / f"{subset}.label", classes) if (text / f"{subset}.label").is_file() else []
+    if name == "tf-idf" and len(inputs) != len(classes) + 1:
+        raise UserError(f"tf-idf ranks texts, a class each, but --text {text} has no {subset}.input{len(classes)}")
+    train = _inputs(text, "train")
+    _check_fit(text, subset, [train, inputs], [labels, known])
     if name == "majority":
         found = _majority(labels, classes, len(inputs[0]))
     elif name == "tf-idf":
-        if len(inputs) != len(classes) + 1:
-            raise UserError(f"tf-idf ranks texts, a class each, but --text {text} has no {subset}.input{len(classes)}")
-        found = _nearest(_inputs(text, "train"), inputs, classes)
+        found = _nearest(train, inputs, classes)
     else:
-        found = _bag_of_words(_inputs(text, "train"), labels, inputs, classes)
+        found = _bag_of_words(train, labels, inputs, classes)
     if not classes:
         known = [f"{float(each):.6g}" for each in known]
     return Predictions(classes, known, found)
@@ -47,6 +51,27 @@ def baseline_predictions(name: str, text: Path, subset: str) -> Predictions:
 def _classes(text: Path) -> tuple[str, ...]:
     path = text / "labels.txt"
     return tuple(line.rpartition(" ")[0] for line in read_lines(path)) if path.is_file() else ()
+
+
+def _labels(path: Path, classes: Sequence[str]) -> list[str]:
+    """Return the labels of a file, each of which is a class, or a number where there are none."""
+    labels = read_lines(path)
+    for number, label in enumerate(labels, 1):
+        if classes and label not in classes:
+            raise UserError(f"{path}:{number}: the label must be {' or '.join(classes)}, but is {label[:60]!r}")
+        if not classes and not _is_number(label):
+            raise UserError(
+                f"{path}:{number}: the label must be a number, for there is no {path.parent / 'labels.txt'}, but is "
+                f"{label[:60]!r}"
+            )
+    return labels
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _inputs(text: Path, subset: str) -> list[list[str]]:
@@ -59,6 +84,22 @@ def _inputs(text: Path, subset: str) -> list[list[str]]:
         if len(lines) != len(found[0]):
             raise UserError(f"{paths[0]} and {path} must have as many lines, but have {len(found[0])}, {len(lines)}")
     return found
+
+
+def _check_fit(
+    text: Path, subset: str, inputs: Sequence[Sequence[Sequence[str]]], labels: Sequence[Sequence[str]]
+) -> None:
+    """Check that the training set and the subset have the same columns, with text to learn from and all labels."""
+    if len(inputs[0]) != len(inputs[1]):
+        counts = f"{len(inputs[0])} and {len(inputs[1])}"
+        raise UserError(f"--text {text}: train and {subset} must have as many files of sentences, but have {counts}")
+    for name, columns, its in zip(("train", subset), inputs, labels, strict=True):
+        if its and len(its) != len(columns[0]):
+            paths = f"{text / f'{name}.input0'} and {text / f'{name}.label'}"
+            raise UserError(f"{paths} must have as many lines, but have {len(columns[0])}, {len(its)}")
+    for number, lines in enumerate(inputs[0]):
+        if not any(line.strip() for line in lines):
+            raise UserError(f"{text / f'train.input{number}'} has nothing but blank lines")
 
 
 def _majority(labels: Sequence[str], classes: Sequence[str], examples: int) -> list[str]:
