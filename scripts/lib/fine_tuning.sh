@@ -20,13 +20,14 @@ ALL_STAGES=(prepare train evaluate)
 STAGES=("${ALL_STAGES[@]}")
 declare -A FACTS=() # checkpoint -> size and SHA-256
 GIVEN_FACTS=""
-BASELINES=(majority bag_of_words)
 declare -A LENGTH_OF=() # model -> tokens of an example
 
 # shellcheck source=scripts/lib/pretrained.sh
 source "$ROOT/scripts/lib/pretrained.sh"
 # shellcheck source=scripts/lib/columns.sh
 source "$ROOT/scripts/lib/columns.sh"
+# shellcheck source=scripts/lib/text_baselines.sh
+source "$ROOT/scripts/lib/text_baselines.sh"
 
 # run_fine_tuning PREPARATION: all stages that are named; the first is data-prep/PREPARATION.sh, called with PREPARE.
 run_fine_tuning() {
@@ -235,36 +236,4 @@ best_rate() {
   for rate in "${RATES[@]}"; do
     printf '%s %s\n' "$rate" "$(sed -E 's/.*"scores": \[\{"name": "[^"]*", "value": ([-0-9.e]+).*/\1/' "$1/lr-$rate/score-valid.json")"
   done | sort --stable --key 2,2gr | awk 'NR == 1 { print $1 }'
-}
-
-# write_baselines: their scores, the same for each seed, so that differences are paired by seed. They take seconds, so that
-# those of other data are made anew.
-write_baselines() {
-  local name first dir set record
-  record=$(data_record)
-  for name in "${BASELINES[@]}"; do
-    first=$(model_dir "$name" "${SEEDS%%,*}")
-    for dir in "$WORK/$name"{,-seed*}; do
-      [[ $dir == "$first" && ! -L $dir ]] || rm -rf -- "$dir"
-    done
-    mkdir -p -- "$first"
-    for set in "${LABELED[@]}"; do
-      [[ $(recorded "$first/score-$set.json.settings") == "$record" ]] || rm -f -- "$first/score-$set.json"
-      keep_record "$first/score-$set.json.settings" "$record"
-      step "$first/score-$set.json" classify --baseline "${name//_/-}" --text "$WORK/raw" --subset "$set" \
-        --output "$first/predictions-$set.tsv" --json
-    done
-    printf 'not trained: see fairseq-rope classify --help\n' >"$first/baseline.txt"
-  done
-  each_model link_baselines
-  each_found link_baselines
-}
-
-link_baselines() { # MODEL SEED
-  local name first dir
-  for name in "${BASELINES[@]}"; do
-    first=$(model_dir "$name" "${SEEDS%%,*}")
-    dir=$(model_dir "$name" "$2")
-    [[ $dir == "$first" ]] || ln -sfn -- "${first##*/}" "$dir"
-  done
 }

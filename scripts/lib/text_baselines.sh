@@ -1,0 +1,39 @@
+# What is reached without a network, beside fine-tuned models: sourced by fine_tuning.sh.
+# shellcheck shell=bash
+#
+# In:  $WORK/raw
+# Out: $WORK/BASELINE with predictions and scores of the sets LABELED; for further seeds links to it
+
+BASELINES=(majority bag_of_words)
+
+# write_baselines: their scores, the same for each seed, so that differences are paired by seed. They take seconds, so that
+# those of other data are made anew.
+write_baselines() {
+  local name first dir set record
+  record=$(data_record)
+  for name in "${BASELINES[@]}"; do
+    first=$(model_dir "$name" "${SEEDS%%,*}")
+    for dir in "$WORK/$name"{,-seed*}; do
+      [[ $dir == "$first" && ! -L $dir ]] || rm -rf -- "$dir"
+    done
+    mkdir -p -- "$first"
+    for set in "${LABELED[@]}"; do
+      [[ $(recorded "$first/score-$set.json.settings") == "$record" ]] || rm -f -- "$first/score-$set.json"
+      keep_record "$first/score-$set.json.settings" "$record"
+      step "$first/score-$set.json" classify --baseline "${name//_/-}" --text "$WORK/raw" --subset "$set" \
+        --output "$first/predictions-$set.tsv" --json
+    done
+    printf 'not trained: see fairseq-rope classify --help\n' >"$first/baseline.txt"
+  done
+  each_model link_baselines
+  each_found link_baselines
+}
+
+link_baselines() { # MODEL SEED
+  local name first dir
+  for name in "${BASELINES[@]}"; do
+    first=$(model_dir "$name" "${SEEDS%%,*}")
+    dir=$(model_dir "$name" "$2")
+    [[ $dir == "$first" ]] || ln -sfn -- "${first##*/}" "$dir"
+  done
+}
