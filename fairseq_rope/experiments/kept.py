@@ -4,22 +4,28 @@ Training logs without what results do not read, scores, predictions, settings, s
 are left out, for they are somebody's; so bootstraps of translations are not in a table of what was kept.
 """
 
+import json
 import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from fairseq_rope.experiments.origins import STARTS
+from fairseq_rope.experiments.origins import STARTS, run_starts
 from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.train_log import needed_lines
 from fairseq_rope.experiments.work_folder import PRETRAINED, TRAINED, UNTRAINED, is_trained
+from fairseq_rope.scoring.report_file import read_report
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_folder
 from fairseq_rope_data.manifest import MANIFEST
 
-_AS_THEY_ARE = ("score-*.json", "predictions-*.tsv", UNTRAINED, PRETRAINED, "settings")
-# an absolute path of two names or more, after what cannot be a part of one
-_PATH = re.compile(r"(?<![\w.:/])(?:/[^/\s'\"\\]+)+/([^/\s'\"\\]+)")
+_AS_THEY_ARE = ("predictions-*.tsv", UNTRAINED, PRETRAINED)
+# a word as bash's `printf %q` writes it, or as people do
+_WORD = re.compile(r"""(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"(?:\\.|[^"\\])*"|\\.|\S)+""", re.S)
+# the folders of an absolute path, up to its last name: in a word all of it, a space as well
+_IN_WORD = re.compile(r"""(?<![\w./])/(?!/).+/(?=[^/'"])""", re.S)
+# in a sentence up to the number of a line or a colon
+_IN_NOTE = re.compile(r"(?<![\w./])/(?!/)(?:(?!:[0-9]|: ).)+/(?=[^/ ])", re.S)
 
 
 def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
@@ -33,7 +39,7 @@ def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
     Returns: how many runs it holds.
 
     Raises:
-        UserError: `folder` exists; see `compared_models`.
+        UserError: `folder` exists; a score or a start is damaged; see `compared_models`.
         OSError: a file cannot be read or written; there is no folder then.
     """
     if folder.exists():
@@ -55,9 +61,14 @@ def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
     return len(runs)
 
 
-def without_folders(text: str) -> str:
-    """Return `text` with the last name of each absolute path alone: where files lay is nobody's business."""
-    return _PATH.sub(r"\1", text)
+def without_folders(command: str) -> str:
+    """Return shell words with the last name of each absolute path alone: where files lay is nobody's business."""
+    return _WORD.sub(lambda word: _IN_WORD.sub("", word[0]), command)
+
+
+def note_without_folders(note: str) -> str:
+    """Return the same of a note, where paths are not quoted: `FILE:LINE: what is wrong`, or the last words."""
+    return _IN_NOTE.sub("", note)
 
 
 def _keep_run(run: Path, folder: Path) -> None:
@@ -65,6 +76,14 @@ def _keep_run(run: Path, folder: Path) -> None:
     for pattern in _AS_THEY_ARE:
         for file in run.glob(pattern):
             shutil.copyfile(file, folder / file.name)
+    for file in run.glob("score-*.json"):
+        report = read_report(file)
+        report["notes"] = [note_without_folders(note) for note in report.get("notes", [])]
+        (folder / file.name).write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
+    if (run / "settings").is_file():  # options may name files, as a shell reads them
+        settings = (run / "settings").read_text(encoding="utf-8", errors="surrogateescape")
+        (folder / "settings").write_text(without_folders(settings), encoding="utf-8", errors="surrogateescape")
     if (run / STARTS).is_file():
-        starts = (run / STARTS).read_text(encoding="utf-8", errors="replace")
-        (folder / STARTS).write_text(without_folders(starts), encoding="utf-8")
+        starts = [{**start, "command": without_folders(str(start.get("command", "")))} for start in run_starts(run)]
+        lines = (json.dumps(start, ensure_ascii=False) for start in starts)
+        (folder / STARTS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

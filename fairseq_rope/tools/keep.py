@@ -4,8 +4,9 @@
     python -m fairseq_rope.tools.results kept/mlm
 
 The new folder has each run's training log, without the lines that results do not read, its scores and predictions,
-settings and starts, with the last names of paths alone, and the checksums of the data. results and report read it like
-the work folder; bootstraps of translations need the texts, which are left out.
+settings and starts, and the checksums of the data. Of absolute paths in commands, options and notes the last names
+alone are left. results and report read it like the work folder; bootstraps of translations need the texts, which are
+left out.
 """
 
 from pathlib import Path

@@ -1,11 +1,12 @@
 """What is kept of an experiment gives its table again, and names no folder."""
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
-from fairseq_rope.experiments.kept import keep, without_folders
+from fairseq_rope.experiments.kept import keep, note_without_folders, without_folders
 from fairseq_rope.experiments.results import results_text
 from fairseq_rope.page.contents import page_contents
 from fairseq_rope_data.errors import UserError
@@ -59,6 +60,52 @@ def test_of_translations_all_is_kept_but_texts_checkpoints_and_the_names_of_fold
 def test_paths_lose_their_folders_and_nothing_else_is_one():
     text = r"bash scripts/run.sh /data/a/b.en 1/2 http://example.org/a/b /tmp 'x'/y --from=/runs/mlm a\ b"
     assert without_folders(text) == r"bash scripts/run.sh b.en 1/2 http://example.org/a/b /tmp 'x'/y --from=mlm a\ b"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        (r"WORK=/tmp/se\ cret/cust\ omer/w bash scripts/run.sh", "WORK=w bash scripts/run.sh"),
+        (r"--train /home/anna\ maria/big\ client/train\ \(1\).en -s en", r"--train train\ \(1\).en -s en"),
+        ("--data '/home/x y/z/data' 'a b'", "--data 'data' 'a b'"),
+        ('--data "/home/x y/z/data" "a b"', '--data "data" "a b"'),
+        (r"WORK=$'/a/b\n\'c/d\303\274 e' 1\,2", r"WORK=$'d\303\274 e' 1\,2"),
+        ("--from /a/b:/home/secret/c --from x:/a/b/c /a/b/", "--from c --from x:c b/"),
+    ],
+)
+def test_folders_of_any_name_are_lost_however_a_shell_quotes_them(command: str, expected: str):
+    assert without_folders(command) == expected
+
+
+@pytest.mark.parametrize(
+    ("note", "expected"),
+    [
+        (
+            "--allow empty: 1 of 9 lines, the first /se cret/r/log:45: the hypothesis is empty, but /a b/de:6 is not",
+            "--allow empty: 1 of 9 lines, the first log:45: the hypothesis is empty, but de:6 is not",
+        ),
+        ("the first log:3: it shares 3 with raw/t.de:4", "the first log:3: it shares 3 with raw/t.de:4"),
+        ("wrote /se cret/rope/submission/SST-2.tsv", "wrote SST-2.tsv"),
+        ("BLEU4 = 96.06, 98.5/96.9/95.4/93.9 (BP=0.999)", "BLEU4 = 96.06, 98.5/96.9/95.4/93.9 (BP=0.999)"),
+    ],
+)
+def test_notes_lose_folders_whose_names_are_not_quoted(note: str, expected: str):
+    assert note_without_folders(note) == expected
+
+
+def test_what_is_allowed_in_a_text_and_options_name_no_folder(tmp_path: Path):
+    work = experiment(tmp_path / "se cret" / "work", {"rope": 0.2}, seeds=1)
+    run = work / "rope"
+    score = json.loads((run / "score-test.json").read_text())
+    score["notes"] = [f"--allow empty: 1 of 120 lines, the first {run}/generate-test.log:4: the hypothesis is empty"]
+    (run / "score-test.json").write_text(json.dumps(score))
+    with (run / "settings").open("a") as file:
+        file.write(f"--finetune-from-model {shlex.quote(str(run / 'model.pt'))}\n")
+    keep([work], tmp_path / "kept")
+    assert not [path for path in (tmp_path / "kept").rglob("*") if path.is_file() and "se cret" in path.read_text()]
+    note = "note on test of rope: --allow empty: 1 of 120 lines, the first generate-test.log:4: the hypothesis is empty"
+    assert note in results_text(tmp_path / "kept").splitlines()
+    assert "--finetune-from-model 'model.pt'\n" in (tmp_path / "kept" / "rope" / "settings").read_text()
 
 
 def test_what_is_there_is_not_overwritten(tmp_path: Path):
