@@ -3,7 +3,8 @@
 # shellcheck disable=SC2034,SC2153  # settings of this file and of others
 #
 # In:  the folders FROM: each a work folder of run_mlm.sh, whose models keep their names, or one with model.pt, dict.txt and
-#      vocab.txt, as `fairseq-rope huggingface import` and a copied vocab.txt make it, a model with the folder's name
+#      vocab.txt, as `fairseq-rope huggingface import` makes it, a model with the folder's name; lower-cased unless its
+#      tokenizer_config.json says otherwise
 # Set: TUNED_FROM, model -> the pre-trained one that it begins with, where that has another name
 # Out: SOURCE_LANG, NORMALIZE, LOWERCASE, MOSES, BPE, CODES, DICTIONARY; MODELS, of which those that learned a table of
 #      positions of another length are left out, unless they were asked for by name

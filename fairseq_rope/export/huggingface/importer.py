@@ -32,6 +32,7 @@ from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_folder
 
 MODEL, OPTIONS = "model.pt", "options.txt"
+TOKENIZER = "tokenizer_config.json"
 # the name that fairseq's sentence_prediction gives
 HEAD = "sentence_classification_head"
 # of a table of positions, stored in bfloat16
@@ -42,7 +43,8 @@ def import_folder(folder: Path, output: Path, *, segments: int | None = None) ->
     """Write the folder `output` for the model of `folder`; return what model it is.
 
     It holds `model.pt`, `dict.txt`, `vocab.txt`, and in `options.txt` the options of fairseq-train that make the model;
-    for a classifier also `input0/dict.txt` and `label/dict.txt`, where fairseq's sentence_prediction looks for them.
+    `tokenizer_config.json` if there is one; for a classifier also `input0/dict.txt` and `label/dict.txt`, where
+    fairseq's sentence_prediction looks for them.
 
     Args:
         folder: as `save_pretrained` writes it, with `vocab.txt`.
@@ -71,6 +73,8 @@ def import_folder(folder: Path, output: Path, *, segments: int | None = None) ->
         words = train_options(config)
         save_checkpoint(_checkpoint(config, state, words, data=output), part / MODEL, output=output / MODEL)
         shutil.copyfile(folder / VOCABULARY, part / VOCABULARY)
+        if (folder / TOKENIZER).is_file():  # recipes read there whether text is to be lower-cased
+            shutil.copyfile(folder / TOKENIZER, part / TOKENIZER)
         _write_dictionaries(part, config, vocabulary)
         (part / OPTIONS).write_text(f"{shlex.join(words)}\n", encoding="utf-8")
     return config

@@ -19,6 +19,7 @@ from fairseq_rope.export.huggingface.tensors import read_tensors
 from fairseq_rope.export.huggingface.vocabulary import read_vocabulary
 from fairseq_rope.export.huggingface.weights import position_table
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.pretrained import pretrained_settings
 from tests.support.near import LOGITS, near
 from tests.support.roformers import (
     SPECIAL,
@@ -144,6 +145,16 @@ def test_labels_become_a_dictionary_of_words(classifier: Path, tmp_path: Path):
     change_json(folder / "config.json", id2label={"0": "not a word", "1": "ja", "2": "nein"})
     import_folder(folder, tmp_path / "names")
     assert (tmp_path / "names" / "label" / "dict.txt").read_text() == "not_a_word 1\nja 1\nnein 1\n"
+
+
+def test_recipes_keep_the_capitals_of_a_cased_model(masked_lm: Path, tmp_path: Path):
+    folder = tmp_path / "theirs"
+    shutil.copytree(masked_lm, folder)
+    import_folder(folder, tmp_path / "silent")  # as that of BERT's tokenizer that says nothing
+    (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
+    import_folder(folder, tmp_path / "cased")
+    found = [pretrained_settings(tmp_path / name)["LOWERCASE"] for name in ("silent", "cased")]
+    assert found == ["1", "0"]
 
 
 @pytest.mark.parametrize("kind", ["masked_lm", "classifier"])
