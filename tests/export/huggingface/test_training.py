@@ -1,6 +1,8 @@
 """fairseq-train goes on with what was imported, in both tasks, and what it saves is exported again."""
 
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -78,3 +80,19 @@ def test_labels_of_pairs_are_fine_tuned(imported: Path, tmp_path: Path):
         ["RoFormerForSequenceClassification"],
         {"0": "yes", "1": "no"},
     )
+
+
+def test_the_commands_of_the_documentation_fine_tune_pairs(imported: Path, tmp_path: Path):
+    (tmp_path / "roformer").symlink_to(imported)
+    for name in ("train", "valid"):
+        for column, text in (("input0", TEXT), ("input1", TEXT), ("label", "yes\nno\nno\nyes\n")):
+            (tmp_path / f"{name}.{column}").write_text(4 * text)
+    page = (ROOT / "docs" / "huggingface.md").read_text(encoding="utf-8")
+    block = page[page.index("    fairseq-preprocess") :].partition("\n\n")[0].replace("\\\n", " ")
+    for line in block.splitlines():
+        program, *words = shlex.split(line)
+        words = [re.sub(r"^(?=roformer/|pairs|train\.|valid\.|checkpoints)", f"{tmp_path}/", word) for word in words]
+        if program == "fairseq-train":  # a smaller model than the page's
+            words += [*(imported / "options.txt").read_text().split(), *"--cpu --num-workers 0 --max-epoch 1".split()]
+        call(program.replace("fairseq-", "fairseq_cli."), *words)
+    assert (tmp_path / "checkpoints" / "checkpoint_last.pt").is_file()
