@@ -4,7 +4,8 @@
 
 appends a line each time that it is called, as the recipes do before a training begins or goes on: a run may have
 several starts, on several machines. Its fields: date (UTC), command, commit (with -dirty where files were changed),
-versions, processor, instructions (those that speed depends on), cores, memory_gib, gpus, threads (null: torch chooses).
+versions, processor, instructions (those that speed depends on), cores, memory_gib, gpus, threads (null: torch chooses),
+precision (of --precision: fp32, bf16 or fp16; null where it is not given).
 """
 
 import datetime
@@ -22,12 +23,13 @@ from fairseq_rope_data.manifest import versions
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")  # as /proc/cpuinfo names them
 
 
-def provenance(source: Path, command: str) -> dict[str, Any]:
+def provenance(source: Path, command: str, precision: str | None = None) -> dict[str, Any]:
     """Return what is recorded of a start.
 
     Args:
         source: a folder of the code's repository.
         command: as the user gave it.
+        precision: that of the training.
     """
     return {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -36,6 +38,7 @@ def provenance(source: Path, command: str) -> dict[str, Any]:
         "versions": versions(),
         **hardware(),
         "threads": os.environ.get("OMP_NUM_THREADS"),
+        "precision": precision,
     }
 
 
@@ -86,8 +89,9 @@ def main() -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="a line is appended to it")
     parser.add_argument("--source", type=Path, required=True, metavar="DIR", help="the code that runs")
     parser.add_argument("--command", default="", help="what the user called")
+    parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help="what the training computes in")
     options = parser.parse_args()
-    line = json.dumps(provenance(options.source, options.command), ensure_ascii=False)
+    line = json.dumps(provenance(options.source, options.command, options.precision), ensure_ascii=False)
     with options.file.open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
 

@@ -9,6 +9,7 @@ from fairseq_rope.experiments.work_folder import TRAINED, Model, is_trained
 from fairseq_rope_data.errors import UserError
 
 STARTS = "provenance.jsonl"
+PRECISION = "precision"
 
 Run = tuple[str, int]  # model and seed
 
@@ -36,7 +37,8 @@ def run_starts(run: Path) -> list[dict[str, Any]]:
 def origin_notes(models: Sequence[Model]) -> list[str]:
     """Return a line that says in what the trainings of these models differ but their settings; none where in nothing.
 
-    Commits, processors, GPUs and versions are compared, of all starts; runs without a record are left out.
+    Commits, processors, GPUs, precisions and versions are compared, of all starts; what has no record is left out, and
+    of precisions what has an older one.
 
     Raises:
         UserError: see `run_starts`.
@@ -47,18 +49,26 @@ def origin_notes(models: Sequence[Model]) -> list[str]:
     facts = {run: [_facts(start) for start in each] for run, each in starts.items() if each}
     differences = []
     for name in dict.fromkeys(name for run in facts.values() for start in run for name in start):
-        values = {run: [*dict.fromkeys(start.get(name, "none") for start in each)] for run, each in facts.items()}
+        values = {run: found for run, each in facts.items() if (found := _values(each, name))}
         if len({frozenset(each) for each in values.values()}) > 1:
             differences.append(f"{name} {_listed(values)}")
     if not differences:
         return []
-    return [f"note: not all runs were trained with the same code, hardware and versions: {'; '.join(differences)}"]
+    same = "the same code, hardware, precision and versions"
+    return [f"note: not all runs were trained with {same}: {'; '.join(differences)}"]
 
 
 def _facts(start: Mapping[str, Any]) -> dict[str, str]:
     known = {name: str(start.get(name) or "unknown") for name in ("commit", "processor")}
     gpus = {"GPUs": ", ".join(start.get("gpus") or ()) or "none"}
-    return {**known, **gpus, **(start.get("versions") or {})}
+    # records of before 2026-11-27 do not say it, which is no difference
+    precision = {PRECISION: str(start[PRECISION])} if start.get(PRECISION) else {}
+    return {**known, **gpus, **precision, **(start.get("versions") or {})}
+
+
+def _values(starts: Sequence[Mapping[str, str]], name: str) -> list[str]:
+    """Return what a fact was at the starts of a run, each value once; none where that is not known of a precision."""
+    return [*dict.fromkeys(start.get(name, "none") for start in starts if name != PRECISION or name in start)]
 
 
 def _listed(values: Mapping[Run, Sequence[str]]) -> str:

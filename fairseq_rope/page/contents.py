@@ -84,6 +84,7 @@ def _data_table(files: Mapping[str, Facts]) -> tables.PageTable:
 
 def _origin(starts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
     """Return commands, commits, versions and each start of the runs."""
+    columns = ["run, start", "date (UTC)", "commit", "processor", "threads", "GPUs", "precision"]
     every = [(run, number, each) for run, found in starts.items() for number, each in enumerate(found, 1)]
     rows = [
         [
@@ -91,12 +92,13 @@ def _origin(starts: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]
             *(str(each.get(name) or "unknown") for name in ("date", "commit", "processor")),
             str(each.get("threads") or "torch's own"),
             ", ".join(each.get("gpus") or ()) or "none",
+            str(each.get("precision") or "unknown"),
         ]
         for run, number, each in every
     ]
     versions = (f"{name} {version}" for _, _, each in every for name, version in (each.get("versions") or {}).items())
     return {
-        "starts": tables.text_table(["run, start", "date (UTC)", "commit", "processor", "threads", "GPUs"], rows),
+        "starts": tables.text_table(columns, rows),
         "commands": [*dict.fromkeys(str(each["command"]) for _, _, each in every if each.get("command"))],
         "commits": [*dict.fromkeys(str(each["commit"]) for _, _, each in every if each.get("commit"))],
         "versions": [*dict.fromkeys(versions)],

@@ -193,7 +193,8 @@ fine_tune() {
   mkdir -p -- "$dir"
   python -m fairseq_rope.tools.repair "$dir" >&2
   begin_training "$dir" "$(train_record "$1" "$2" "$4")"
-  python -m fairseq_rope_data.provenance "$dir/provenance.jsonl" --source "$ROOT" --command "$COMMAND"
+  python -m fairseq_rope_data.provenance "$dir/provenance.jsonl" --source "$ROOT" --command "$COMMAND" \
+    --precision "$PRECISION"
   log "fine-tune $dir: ${options[*]}"
   launch_training "$WORK/data-bin" --user-dir "$ROOT/fairseq_rope" --save-dir "$dir" --log-file "$dir/train.log" \
     --finetune-from-model "$(pretrained_checkpoint "$1" "$2")" "${batch[@]}" "${options[@]}" >&2

@@ -84,7 +84,8 @@ train_model() {
     # fairseq copies checkpoint_last.pt in place: killed meanwhile, it leaves one that it could not resume from
     python -m fairseq_rope.tools.repair "$dir" >&2
     begin_training "$dir" "$(train_record "$1" "$2")"
-    python -m fairseq_rope_data.provenance "$dir/provenance.jsonl" --source "$ROOT" --command "$COMMAND"
+    python -m fairseq_rope_data.provenance "$dir/provenance.jsonl" --source "$ROOT" --command "$COMMAND" \
+      --precision "$PRECISION"
     log "train $dir: ${options[*]}"
     options+=(--log-file "$dir/train.log" --tensorboard-logdir "$dir/tensorboard")
   fi

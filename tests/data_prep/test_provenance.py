@@ -37,12 +37,13 @@ def test_each_start_is_a_line_that_names_commit_command_versions_and_hardware(
     command = "X='a b' bash scripts/run.sh --ö"
     for content in ("one", "two"):
         (repository / "file").write_text(content)
-        done = run_program(monkeypatch, "provenance", file, "--source", repository, "--command", command)
+        words = ["--source", repository, "--command", command, "--precision", "bf16"]
+        done = run_program(monkeypatch, "provenance", file, *words)
         assert done.status == 0
     first, second = map(json.loads, file.read_text(encoding="utf-8").splitlines())
     head = git(repository, "rev-parse", "--short=7", "HEAD").strip()
     assert (first["commit"], second["commit"]) == (head, f"{head}-dirty")
-    assert first["command"] == command and first["threads"] == "3"
+    assert (first["command"], first["threads"], first["precision"]) == (command, "3", "bf16")
     assert first["versions"]["torch"] == metadata.version("torch")
     assert first["versions"]["python"] == platform.python_version()
     (cores,) = subprocess.run(["nproc", "--all"], capture_output=True, text=True, check=True).stdout.split()

@@ -1,4 +1,4 @@
-"""What is said of runs that are compared and were not trained with the same code, hardware and versions."""
+"""What is said of runs that are compared and were not trained with the same code, hardware, precision and versions."""
 
 import json
 from pathlib import Path
@@ -13,8 +13,9 @@ from fairseq_rope.experiments.work_folder import find_models
 from fairseq_rope.page.contents import page_contents
 from tests.support.train_logs import LOG
 
-SAME = {"commit": "abcdef0", "processor": "A", "gpus": [], "versions": {"torch": "2.13.0", "numpy": "2.3.5"}}
-BEGINNING = "note: not all runs were trained with the same code, hardware and versions: "
+SAME = {"commit": "abcdef0", "processor": "A", "gpus": [], "precision": "fp32"}
+SAME |= {"versions": {"torch": "2.13.0", "numpy": "2.3.5"}}
+BEGINNING = "note: not all runs were trained with the same code, hardware, precision and versions: "
 
 
 def add_run(work: Path, name: str, *starts: dict[str, Any]) -> Path:
@@ -40,6 +41,7 @@ def test_runs_of_one_origin_and_those_without_a_record_have_no_note(tmp_path: Pa
         ({"commit": None}, "commit abcdef0 (rope), unknown (sinusoidal)"),
         ({"processor": "B"}, "processor A (rope), B (sinusoidal)"),
         ({"gpus": ["H100", "H100"]}, "GPUs none (rope), H100, H100 (sinusoidal)"),
+        ({"precision": "bf16"}, "precision fp32 (rope), bf16 (sinusoidal)"),
         ({"versions": {"torch": "2.12.0", "numpy": "2.3.5"}}, "torch 2.13.0 (rope), 2.12.0 (sinusoidal)"),
         ({"versions": {"torch": "2.13.0"}}, "numpy 2.3.5 (rope), none (sinusoidal)"),
         (
@@ -47,7 +49,7 @@ def test_runs_of_one_origin_and_those_without_a_record_have_no_note(tmp_path: Pa
             "commit abcdef0 (rope), 1 (sinusoidal); processor A (rope), B (sinusoidal)",
         ),
     ],
-    ids=["commit", "no repository", "processor", "GPUs", "version", "a package", "two"],
+    ids=["commit", "no repository", "processor", "GPUs", "precision", "version", "a package", "two"],
 )
 def test_models_that_differ_in_their_origin_are_told_in_a_line_everywhere(tmp_path: Path, other: dict, text: str):
     add_run(tmp_path, "rope", {})
@@ -66,6 +68,23 @@ def test_seeds_and_starts_are_told_apart(tmp_path: Path):
     add_run(tmp_path, "rope-seed2", {}, {"commit": "1234567"})
     text = "commit abcdef0 (rope, sinusoidal), 1234567 (rope seed 2)"
     assert origin_notes(find_models(tmp_path)) == [f"{BEGINNING}{text}"]
+
+
+def test_a_training_that_went_on_in_another_precision_has_both(tmp_path: Path):
+    for name in ("rope", "sinusoidal"):
+        add_run(tmp_path, name, {"precision": None}, {"precision": "fp32"})
+    assert origin_notes(find_models(tmp_path)) == []
+    add_run(tmp_path, "rope-seed2", {}, {"precision": "bf16"})
+    text = "precision fp32 (rope, sinusoidal), bf16 (rope seed 2)"
+    assert origin_notes(find_models(tmp_path)) == [f"{BEGINNING}{text}"]
+
+
+def test_records_that_are_older_than_the_precision_differ_in_nothing(tmp_path: Path):
+    add_run(tmp_path, "rope", {"precision": None})
+    add_run(tmp_path, "rope-seed2", {"precision": "bf16"})
+    assert origin_notes(find_models(tmp_path)) == []
+    add_run(tmp_path, "sinusoidal", {"precision": "fp32"})
+    assert origin_notes(find_models(tmp_path)) == [f"{BEGINNING}precision bf16 (rope), fp32 (sinusoidal)"]
 
 
 def test_a_model_that_is_decoded_otherwise_is_of_the_training_that_it_reads(tmp_path: Path):

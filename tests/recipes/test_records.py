@@ -55,6 +55,7 @@ def test_a_moved_folder_has_nothing_left_to_do(stubs: Stubs, work: Path):
 def test_the_command_is_kept_with_each_start_of_a_training_in_words_that_repeat_it(stubs: Stubs, finished: Path):
     (line,) = (finished / "rope" / "provenance.jsonl").read_text(encoding="utf-8").splitlines()
     printed = ["bash", "-c", f"printf '%s\\0' {json.loads(line)['command']}"]  # a shell reads it: a path has a line end
+    assert json.loads(line)["precision"] == "fp32"
     words = subprocess.run(printed, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
     script = words.index("bash")
     assert words[script + 1] == "scripts/run_bitext.sh" and words[script + 2 :] == stubs.command()[2:]
