@@ -2,7 +2,8 @@
 # shellcheck shell=bash
 #
 # Set:  GPUS       GPUs of this node (all that torch sees; 0 trains on the CPU)
-#       PRECISION  bf16, fp16 or fp32 (the first of these that all GPUs of this node compute fast)
+#       PRECISION  bf16, fp16 or fp32 (the first of these that all GPUs of this node compute fast); a training that was
+#                  begun in fp32 goes on in fp32, and another in bf16 or fp16
 #       NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT  several nodes: the same command on each, with its own NODE_RANK from 0
 #                  (1, 0, -, 29500); in a step of SLURM with one task a node they are known
 # A batch is BATCH_TOKENS whatever the hardware: see batch_options.

@@ -113,12 +113,23 @@ check_lengths() {
   done
 }
 
-# begin_training DIR RECORD: a training that ended before its first checkpoint leaves no log to a training of other settings.
+# begin_training DIR RECORD: a training that ended before its first checkpoint leaves no log to one of other settings or of
+# another precision. With a checkpoint fairseq goes on with the optimizer it has: that of fp32, or that of bf16 and fp16.
 begin_training() {
-  if ! has_checkpoint "$1" && [[ -s $1/settings && $(grep -v '^# ' -- "$1/settings") != "$2" ]]; then
+  local begun
+  begun=$(recorded_precision "$1")
+  if has_checkpoint "$1"; then
+    [[ -z $begun || $begun == "$PRECISION" || ($begun != fp32 && $PRECISION != fp32) ]] ||
+      die "PRECISION must be $begun, in which $1 was begun, but is $PRECISION"
+  elif [[ ${begun:-$PRECISION} != "$PRECISION" || (-s $1/settings && $(grep -v '^# ' -- "$1/settings") != "$2") ]]; then
     rm -rf -- "$1/train.log" "$1/provenance.jsonl" "$1/tensorboard"
   fi
   keep_record "$1/settings" "$2"
+}
+
+# recorded_precision DIR: that of the last start that has a record of it.
+recorded_precision() {
+  [[ ! -s $1/provenance.jsonl ]] || sed -n 's/.*"precision": "\([a-z0-9]*\)".*/\1/p' "$1/provenance.jsonl" | tail -n 1
 }
 
 has_checkpoint() { # DIR

@@ -215,6 +215,30 @@ def test_a_training_that_made_nothing_refuses_no_good_value(stubs: Stubs, work: 
     assert "--lr abc" not in (work / "rope" / "settings").read_text()
 
 
+def test_a_training_goes_on_with_the_optimizer_of_its_precision_and_is_not_recorded_with_another(
+    stubs: Stubs, work: Path
+):
+    (work / "rope" / "trained").unlink()
+    before = state(work)
+    done = stubs.run(work, *stubs.command("train"), PRECISION="bf16", GPUS="0")
+    assert done.returncode == 1 and not stubs.calls("fairseq-train") and state(work) == before
+    assert f"error: PRECISION must be fp32, in which {work}/rope was begun, but is bf16" in done.stderr
+    starts = work / "rope" / "provenance.jsonl"
+    starts.write_text(starts.read_text().replace('"fp32"', '"fp16"'))
+    done = stubs.run(work, *stubs.command("train"), PRECISION="bf16", GPUS="0")
+    assert done.returncode == 0, done.stderr
+    assert [json.loads(line)["precision"] for line in starts.read_text().splitlines()] == ["fp16", "bf16"]
+
+
+def test_a_training_without_a_checkpoint_begins_again_in_another_precision(stubs: Stubs, work: Path):
+    for name in ("checkpoint_last.pt", "trained"):
+        (work / "rope" / name).unlink()
+    done = stubs.run(work, *stubs.command("train"), PRECISION="bf16", GPUS="0")
+    assert done.returncode == 0, done.stderr
+    (line,) = (work / "rope" / "provenance.jsonl").read_text().splitlines()
+    assert json.loads(line)["precision"] == "bf16"
+
+
 def test_an_exported_setting_is_the_same_setting(stubs: Stubs, work: Path):
     done = stubs.run(work, *stubs.command(), BPE="subword_nmt", SHARDS="1", MAX_EPOCH="45")
     assert done.returncode == 0 and " make " not in done.stderr, done.stderr
