@@ -82,9 +82,11 @@ def _option(name: str) -> str:
 
 
 def _bpe(original: Original) -> str:
-    """Return how words of DATA are joined: sentencepiece where a word begins with its marker."""
+    """Return how words of DATA are joined: sentencepiece where more of them begin with its mark than end with @@."""
     symbols = original.task.target_dictionary.symbols
-    return "sentencepiece" if any(symbol.startswith("\u2581") for symbol in symbols) else "subword_nmt"
+    pieces = sum(symbol.startswith("\u2581") for symbol in symbols)
+    parts = sum(symbol.endswith("@@") for symbol in symbols)
+    return "sentencepiece" if pieces > parts else "subword_nmt"
 
 
 def _quoted(value: Any) -> str:

@@ -113,17 +113,29 @@ def seed_difference(
         values = {seed: value - other for seed, (value, other) in pairs.items()}
     # a training that failed has a loss that is no number
     values = {seed: value for seed, value in values.items() if math.isfinite(value)}
-    groups: dict[tuple[str, ...], list[float]] = {}
-    for seed, value in values.items():
-        begun = tuple(pretraining(each.runs[seed]) for each in (baseline, model))
-        groups.setdefault(begun, []).append(value)
+    groups = _independent({seed: [pretraining(each.runs[seed]) for each in (baseline, model)] for seed in values})
     if kind == "not" or len(groups) < 2:
         return None
-    mean, low, high = t_interval([statistics.fmean(group) for group in groups.values()])
+    mean, low, high = t_interval([statistics.fmean(values[seed] for seed in group) for group in groups])
     if kind == "ratio":
         values = {seed: math.exp(value) for seed, value in values.items()}
         mean, low, high = math.exp(mean), math.exp(low), math.exp(high)
     return SeedDifference(name, baseline.name, model.name, kind, [*values], values, len(groups), mean, low, high)
+
+
+def _independent(begun: Mapping[int, Sequence[str]]) -> list[list[int]]:
+    """Return groups of seeds that share no pre-trained model with another group, of either of two models.
+
+    Args:
+        begun: what the two runs of a seed began with; empty where one is untrained, and the same for all seeds.
+    """
+    groups: list[tuple[set[tuple[int, str]], list[int]]] = []
+    for seed, names in begun.items():
+        sides = {(side, name) for side, name in enumerate(names) if name} or {(0, "")}
+        joined = [group for group in groups if group[0] & sides]
+        groups = [group for group in groups if not group[0] & sides]
+        groups.append((sides.union(*(its for its, _ in joined)), [*(s for _, seeds in joined for s in seeds), seed]))
+    return [seeds for _, seeds in groups]
 
 
 def difference_cell(difference: SeedDifference, spec: str, *, seeds: int) -> str:

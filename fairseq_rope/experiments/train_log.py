@@ -13,7 +13,7 @@ from fairseq_rope_data.errors import UserError
 # not what was cut, such as `num_updates 12` of 1200 with the next line behind it
 _END = r"(?: \||$)"
 _NUMBER = r"([0-9]{1,15})"
-_VALID = re.compile(rf"epoch {_NUMBER} \| valid on .*?\| loss (\S+) .*\| num_updates {_NUMBER}{_END}")
+_VALID = re.compile(rf"epoch {_NUMBER} \| valid on (.*?)\| loss (\S+) .*\| num_updates {_NUMBER}{_END}")
 _BLEU = re.compile(r" \| bleu (\S+) \|")
 _TRAIN = re.compile(rf"epoch [0-9]+ \| loss .*\| wall (\S+){_END}")
 _UPDATES = re.compile(rf"\| num_updates {_NUMBER} \|")
@@ -101,14 +101,17 @@ def read_train_log(path: Path) -> TrainLog:
     if not path.is_file():
         raise UserError(f"there is no training log {path}")
     validations: dict[int, Validation] = {}
-    parameters, is_finished = 0, False
+    parameters, is_finished, subset = 0, False, ""
     speed, clock = _Speed(), WallClock()
     # paths in a log may be in any encoding
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1], start=1):
         line = line.removesuffix("\r")
         if match := _VALID.search(line):
-            epoch, updates = int(match[1]), int(match[3])
-            loss, bleu = _float(match[2], f"{path}:{number}: loss"), _BLEU.search(line)
+            subset = subset or match[2]
+            if match[2] != subset:  # of several, fairseq chooses checkpoints by the first
+                continue
+            epoch, updates = int(match[1]), int(match[4])
+            loss, bleu = _float(match[3], f"{path}:{number}: loss"), _BLEU.search(line)
             validations[updates] = Validation(
                 epoch, updates, loss, None if bleu is None else _float(bleu[1], f"{path}:{number}: bleu")
             )

@@ -62,7 +62,7 @@ def find_models(work: Path | Sequence[Path], names: Sequence[str] = (), *, so_fa
     """
     models: dict[str, dict[int, Path]] = {}
     works = [work] if isinstance(work, Path) else work
-    folders = [file.parent for each in works for name in (TRAINED, UNTRAINED) for file in each.glob(f"*/{name}")]
+    folders = [file.parent for each in works for name in (TRAINED, UNTRAINED) for file in each.glob(f"[!.]*/{name}")]
     for name, seed, folder in sorted((*name_and_seed(folder), folder) for folder in folders):
         runs = models.setdefault(name, {})
         if seed in runs:

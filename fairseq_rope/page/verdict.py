@@ -59,7 +59,7 @@ def _compared(results: Mapping[str, Any], statistic: str, baseline: str, other: 
         interval = f" (95% bootstrap interval {low} to {high})"
     return (
         f"{other} has {_amount(ours)} {score} on {test_set}, {baseline} {_amount(theirs)}{interval}; "
-        "with fewer than two seeds in common nothing can be concluded about training."
+        "with fewer than two independent seeds in common nothing can be concluded about training."
     )
 
 

@@ -61,6 +61,7 @@ binarize_windows() { # OUT
     make_windows "$text/$set" "$text/$set-w$WINDOW" --size "$WINDOW" --any-order
     tests+=,$text/$set-w$WINDOW
   done
+  check_lengths "${TRAIN[@]}"
   DICTIONARY=(--srcdict "$DATA/dict.$SOURCE_LANG.txt" --tgtdict "$DATA/dict.$TARGET_LANG.txt")
   preprocess --trainpref "$text/windows" --testpref "${tests:1}" --destdir "$1.new"
   mkdir -- "$1.part"

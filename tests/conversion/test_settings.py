@@ -93,6 +93,11 @@ def test_pieces_are_known_by_the_dictionary(data: Path):
         dictionary = data / f"dict.{lang}.txt"
         dictionary.write_text(dictionary.read_text().replace("w7 ", "\u2581w7 "), encoding="utf-8")
     assert "\nBPE=sentencepiece\n" in settings_text(read(original_checkpoint(), data))
+    for lang in ("en", "de"):  # a stray mark among parts of words
+        dictionary = data / f"dict.{lang}.txt"
+        parts = dictionary.read_text().replace("w8 ", "w8@@ ").replace("w9 ", "w9@@ ")
+        dictionary.write_text(parts, encoding="utf-8")
+    assert "\nBPE=subword_nmt\n" in settings_text(read(original_checkpoint(), data))
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,20 @@ def test_fine_tunings_of_one_pretrained_model_are_one_value_of_the_interval(tmp_
     assert results_text(tmp_path, ["rope", "alibi"]).count(", 3 pre-trainings ") == 2
 
 
+@pytest.mark.parametrize(
+    ("rope", "alibi", "independent"),
+    [("12345", "11122", 2), ("12312", "12345", 3), ("12121", "12312", None), ("12345", "11111", None)],
+)
+def test_pairs_that_share_a_pretrained_model_of_either_side_are_one_value(
+    tmp_path: Path, rope: str, alibi: str, independent: int | None
+):
+    for name, begun in (("rope", rope), ("alibi", alibi)):
+        for seed, pretrained in enumerate(begun, 1):
+            (add_run(tmp_path, f"{name}-seed{seed}", bleu4=40.0 + seed) / "pretrained").write_text(pretrained)
+    found = [x for x in seed_differences(find_models(tmp_path, ["rope", "alibi"])) if x.statistic == "test: BLEU4"]
+    assert [x.independent for x in found] == ([] if independent is None else [independent])
+
+
 def test_machines_get_the_differences_too(work: Path):
     report = json.loads(results_json(work, ["rope", "alibi"]))
     (bleu,) = [each for each in report["seed_differences"] if each["statistic"] == "test: BLEU4"]

@@ -18,6 +18,14 @@ def test_a_log_gives_each_validation_as_it_last_was(tmp_path: Path):
     assert (log.parameters, log.seconds) == (2568192, 150)
 
 
+def test_of_several_validation_sets_the_first_is_read_by_which_fairseq_chooses(tmp_path: Path):
+    path, lines = tmp_path / "train.log", LOG.splitlines(keepends=True)
+    other = [line.replace("'valid' subset | loss ", "'valid1' subset | loss 1") for line in lines if "valid on" in line]
+    assert other
+    path.write_text("".join(line + (other.pop(0) if "valid on" in line else "") for line in lines))
+    assert read_train_log(path).validations == [Validation(1, 124, 9.5), Validation(2, 248, 8.25)]
+
+
 def test_a_log_has_the_bleu_of_its_validations_where_the_training_searched(tmp_path: Path):
     path = tmp_path / "train.log"
     path.write_text(LOG)

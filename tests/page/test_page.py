@@ -173,7 +173,7 @@ def test_a_half_finished_experiment_has_a_page_that_says_so(tmp_path: Path):
     missing = re.search(r'<section id="missing">.*?</section>', page, re.DOTALL)[0]
     assert "sinusoidal-seed2" in missing and "has not ended" in missing
     assert "sinusoidal: no test: BLEU, chrF2, compound-split BLEU of seed 2" in missing
-    assert "with fewer than two seeds in common nothing can be concluded" in page
+    assert "with fewer than two independent seeds in common nothing can be concluded" in page
 
 
 def test_a_training_before_its_first_validation_is_named_and_the_others_are_shown(tmp_path: Path):

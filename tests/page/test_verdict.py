@@ -58,7 +58,7 @@ def test_a_difference_is_named_only_where_its_interval_leaves_zero_out(differenc
 def test_with_one_seed_nothing_is_concluded():
     assert verdicts(results({"rope": [41.5], "stock": [40.25]})) == [
         "stock has 40.25 BLEU on test, rope 41.50; "
-        "with fewer than two seeds in common nothing can be concluded about training."
+        "with fewer than two independent seeds in common nothing can be concluded about training."
     ]
 
 
