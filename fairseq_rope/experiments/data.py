@@ -8,8 +8,8 @@ models              NAME -> a model, in the order of the table:
     seeds           their numbers
     statistics      NAME -> {values: SEED -> number, counted: [SEED], mean, sd, compared, decimals, lower_is_better}; of
                     a statistic of two numbers, such as the best loss and its epoch, the first; mean and sd are over the
-                    seeds in counted, without trainings that have not ended and are behind another seed's; compared is
-                    not, difference or ratio
+                    seeds in counted, those with a number, without trainings that have not ended and are behind another
+                    seed's; compared is not, difference or ratio
     buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd,
                     low, high}]: the ends of a 95% bootstrap interval of the mean, for the noise of the test set
     curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
@@ -97,7 +97,7 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     # the last letter of a format is `f`, the number before it that of decimals
     decimals = int(first.specs[0].rpartition(".")[2].removesuffix("f"))
     values = {seed: each.values[0] for seed, each in row.items()}
-    counted = [seed for seed, each in row.items() if not each.is_behind(row.values())]
+    counted = [seed for seed, each in row.items() if math.isfinite(values[seed]) and not each.is_behind(row.values())]
     chosen = {"compared": first.compared, "decimals": decimals, "lower_is_better": first.lower_is_better}
     return {**_over_seeds(values, counted), "counted": counted, **chosen}
 

@@ -1,6 +1,7 @@
 """A statistic of a run, such as a score, and the text of one over several runs: mean ± standard deviation."""
 
 import math
+import re
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Literal
 from fairseq_rope.experiments.train_log import TrainLog
 
 Compared = Literal["not", "difference", "ratio"]
+_VERSION = re.compile(r":[0-9]+\.[0-9]")  # of a library, in a signature
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Statistic:
         compared: how the first number of two models is.
         lower_is_better: of the first number.
         log: of the training, where the numbers are of how far it is.
+        signature: of a score.
     """
 
     values: tuple[float, ...]
@@ -30,6 +33,12 @@ class Statistic:
     compared: Compared = "not"
     lower_is_better: bool = False
     log: TrainLog | None = None
+    signature: str = ""
+
+    def is_like(self, other: "Statistic") -> bool:
+        """Return whether both are scored in the same way, by whatever version of a library."""
+        ways = [[part for part in each.signature.split("|") if not _VERSION.search(part)] for each in (self, other)]
+        return ways[0] == ways[1]
 
     def is_behind(self, others: Iterable["Statistic"]) -> bool:
         """Return whether it is of a training that has not ended, and one of the others of a training that is ahead."""

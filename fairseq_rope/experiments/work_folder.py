@@ -139,6 +139,7 @@ def run_statistics(folder: Path) -> dict[str, Statistic]:
                 specs=(f".{score.get('decimals', 2)}f",),
                 compared="difference",
                 lower_is_better=bool(score.get("lower_is_better", False)),
+                signature=str(score.get("signature", "")),
             )
         rows |= window_statistics(name, report)
     return rows

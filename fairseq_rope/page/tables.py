@@ -110,7 +110,7 @@ def _cell(statistic: Mapping[str, Any] | None, difference: Mapping[str, Any] | N
     text = _number(statistic, statistic["mean"])
     if statistic["sd"]:
         text += f" ± {_number(statistic, statistic['sd'])}"
-    if len(statistic["counted"]) < runs:
+    if text and len(statistic["counted"]) < runs:
         text += f" ({len(statistic['counted'])} of {runs})"
     if difference is None:
         return Cell(text)

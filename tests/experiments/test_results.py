@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import statistics
 from pathlib import Path
 from types import ModuleType
@@ -195,7 +196,7 @@ def test_what_is_no_number_is_null_for_machines(work: Path):
     rope = json.loads(results_json(work), parse_constant=pytest.fail)["models"]["rope"]
     assert rope["statistics"]["training, minutes"] == {
         "values": {"1": None},
-        "counted": [1],
+        "counted": [],
         "mean": None,
         "sd": None,
         "compared": "not",
@@ -203,6 +204,13 @@ def test_what_is_no_number_is_null_for_machines(work: Path):
         "lower_is_better": False,
     }
     assert rope["curves"]["1"]["seconds"] == [None, None]
+
+
+def test_a_seed_that_diverged_is_not_counted_in_a_mean(work: Path):
+    log = add_run(work, "rope-seed2", loss="nan") / "train.log"
+    log.write_text(re.sub("loss (9.5|8.5)", "loss nan", log.read_text()))
+    loss = json.loads(results_json(work))["models"]["rope"]["statistics"]["valid loss, best"]
+    assert (loss["values"], loss["counted"], loss["mean"]) == ({"1": 8.25, "2": None}, [1], 8.25)
 
 
 @pytest.mark.parametrize(

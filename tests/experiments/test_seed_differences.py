@@ -112,6 +112,16 @@ def test_a_training_whose_loss_is_no_number_is_no_pair(tmp_path: Path):
     assert loss.seeds == [1, 2] and math.isfinite(loss.mean)
 
 
+@pytest.mark.parametrize(("other", "pairs"), [("tok:as-is|version:2.5.1", 1), ("tok:as-is|case:lc", 0)])
+def test_scores_made_in_different_ways_are_no_pairs(tmp_path: Path, other: str, pairs: int):
+    for seed in (1, 2):
+        add_run(tmp_path, f"rope-seed{seed}", bleu4=40.0)
+        file = add_run(tmp_path, f"alibi-seed{seed}", bleu4=41.0 + seed) / "score-test.json"
+        file.write_text(file.read_text().replace("tok:as-is", other))
+    found = seed_differences(find_models(tmp_path, ["rope", "alibi"]))
+    assert [each.statistic for each in found].count("test: BLEU4") == pairs
+
+
 def test_fine_tunings_of_one_pretrained_model_are_one_value_of_the_interval(tmp_path: Path):
     for seed, (rope, alibi) in enumerate(((40.0, 41.0), (41.0, 40.5), (45.0, 44.0), (40.0, 44.0)), 1):
         for name, bleu4 in (("rope", rope), ("alibi", alibi)):
