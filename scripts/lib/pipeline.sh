@@ -86,7 +86,7 @@ check_corpus() { # SET PREFIX
 
 # check_references FILE: what scores refuse, before a training that could not be scored.
 check_references() {
-  local found pattern='^[STHDPA]-[0-9]+[[:space:]]'
+  local found pattern=$'^[STHDP]-[0-9]+\t' # of a log of fairseq-generate
   [[ $TARGET_LANG != de ]] || pattern+='|##AT##-##AT##|(^|[[:space:]])@-@([[:space:]]|$)'
   found=$(grep -anm1 -E -- "$pattern" "$1") || return 0
   die "$1:${found%%:*} is no raw text, which scores are made with: ${found#*:}"

@@ -104,6 +104,10 @@ BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "not UTF-8": (lambda folder: replace_line(folder / "test.en", 7, b"caf\xe9\n"), "test.en:7: not valid UTF-8"),
     "empty": (lambda folder: (folder / "test.de").write_bytes(b""), "test.de"),
     "swapped": (swap, "look swapped"),
+    "a log for references": (
+        lambda folder: replace_line(folder / "test.de", 3, b"S-3\tein Haus\n"),
+        "test.de:3 is no raw text, which scores are made with: S-3\tein Haus",
+    ),
     "tokens for references": (
         lambda folder: replace_line(folder / "test.de", 3, b"ein @-@ zwei\n"),
         "test.de:3 is no raw text, which scores are made with: ein @-@ zwei",
@@ -144,6 +148,7 @@ def test_a_last_line_may_lack_its_end_and_a_line_too_long_for_the_model_is_named
         (folder / path.name).write_bytes(path.read_bytes())
     english = (folder / "test.en").read_bytes()
     (folder / "test.en").write_bytes(english.removesuffix(b"\n"))
+    replace_line(folder / "test.de", 6, b"S-300 ist eine Rakete, A-3 eine Autobahn .\n")
     replace_line(folder / "test.de", 7, b"ja " * 1030 + b"\n")
     prepared = bitext(work, folder, "fetch", "prepare")
     assert prepared.returncode == 0, prepared.stderr[-2000:]
