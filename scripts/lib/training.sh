@@ -108,7 +108,7 @@ check_lengths() {
     for set in "${sets[@]}"; do
       [[ -s $WORK/text/$set.${!lang} ]] || continue # removed to save space
       found=$(awk -v limit="${limit:-1024}" 'NF + 1 > limit { print FNR " has " NF + 1; exit }' "$WORK/text/$set.${!lang}")
-      [[ -z $found ]] || die "$WORK/text/$set.${!lang}:$found tokens, but the model takes ${limit:-1024}: give it more with --max-$side-positions in TRAIN, or split that line in the raw text"
+      [[ -z $found ]] || die "$WORK/text/$set.${!lang}:$found tokens, but the model takes ${limit:-1024}: give it more with --max-$side-positions in TRAIN, or make that line shorter"
     done
   done
 }

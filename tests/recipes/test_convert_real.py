@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch
 from fairseq.data import Dictionary
 from fairseq.data.data_utils import load_indexed_dataset
 
@@ -72,6 +73,22 @@ def test_a_real_model_killed_while_it_is_converted_goes_on_to_an_ordinary_checkp
     assert len(translated.stdout.splitlines()) == 1
     export_checkpoint(averaged, stock.data, tmp_path / "exported")
     assert (tmp_path / "exported" / "model.bin").is_file()
+
+
+def test_windows_of_the_test_set_that_are_too_long_for_the_model_are_named_before_its_training(
+    stock: Trained, tmp_path: Path
+):
+    work = tmp_path / "work"
+    (tmp_path / "conf.env").write_text(CONF + "WINDOW_OPTIONS+=(--any-order)\n")
+    state = torch.load(stock.checkpoint, weights_only=False)
+    state["cfg"]["task"]["max_target_positions"] = state["cfg"]["model"].max_target_positions = 60
+    torch.save(state, tmp_path / "short.pt")
+    given = ["--from", str(tmp_path / "short.pt"), "--data", str(stock.data), "--conf", str(tmp_path / "conf.env")]
+    command = ["bash", SCRIPT, *given, "--updates", "2", "--windows", "10"]
+    done = subprocess.run(command, cwd=ROOT, env=forking_environment(work), capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and not (work / "data-bin").exists()
+    expected = rf"{work}/text/test-w10\.de:1 has [0-9]+ tokens, but the model takes 60: give it more with --max-target"
+    assert re.search(expected, done.stderr), done.stderr[-3000:]
 
 
 def test_windows_of_the_training_text_join_it_and_the_test_set_is_translated_in_windows(stock: Trained, tmp_path: Path):
