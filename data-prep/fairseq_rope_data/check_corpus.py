@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.parallel import Pair, add_languages, languages, pairs
+from fairseq_rope_data.raw_text import check_references
 from fairseq_rope_data.reservoir import Reservoir
 
 if TYPE_CHECKING:
@@ -74,6 +75,9 @@ def main() -> None:
     parser.add_argument("prefixes", nargs="+", metavar="PREFIX", help="a corpus: its files' path without .LANG")
     add_languages(parser)
     parser.add_argument("--any-language", action="store_true", help="don't ask whether the sides look swapped")
+    parser.add_argument(
+        "--references", action="store_true", help="the target side is what scores are made with: raw text"
+    )
     options = parser.parse_args()
     langs = languages(options)
     identifier = None if options.any_language else load_identifier()
@@ -82,7 +86,10 @@ def main() -> None:
         names = ", ".join(unknown)
         print(f"check_corpus: not checked for swapped sides: {names} is no known language", file=sys.stderr)
     for prefix in options.prefixes:
-        print(f"{prefix}: {check(prefix, langs, identifier):,} pairs")
+        pairs_there = check(prefix, langs, identifier)
+        if options.references:
+            check_references(Path(f"{prefix}.{langs[1]}"), langs[1])
+        print(f"{prefix}: {pairs_there:,} pairs")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,9 @@ from fairseq.tasks.sentence_prediction import SentencePredictionTask
 from fairseq.tasks.sentence_ranking import SentenceRankingTask
 from torch import Tensor
 
+from fairseq_rope.checkpoints.labels import class_names
 from fairseq_rope.checkpoints.loading import brief, load_with_task
-from fairseq_rope.experiments.targets import class_names, read_targets
+from fairseq_rope.experiments.targets import read_targets
 from fairseq_rope.scoring.predictions import Predictions
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.recorded import check_recorded
@@ -37,7 +38,8 @@ class Classifier:
 
     def __init__(self, path: str, data: str, *, cpu: bool = False):
         self.path, self.data = path, data
-        for dictionary in (*sorted(Path(data).glob("input*/dict.txt")), Path(data, "label", "dict.txt")):
+        labels = Path(data, "label", "dict.txt")
+        for dictionary in (*sorted(Path(data).glob("input*/dict.txt")), labels):
             check_recorded(dictionary)
         self.model, self.task = load_with_task(path, data=data)
         self.ranks = isinstance(self.task, SentenceRankingTask)
@@ -49,7 +51,11 @@ class Classifier:
         self.cfg = self.task.args if self.ranks else self.task.cfg
         self.head = self._head_name()
         self.labels = None if self.ranks or self.cfg.regression_target else self.task.label_dictionary
-        self.classes = self._class_names()
+        self.classes: tuple[str, ...] = ()
+        if self.ranks:  # choices have numbers from 0
+            self.classes = tuple(map(str, range(self.cfg.num_classes)))
+        elif self.labels is not None:
+            self.classes = class_names(self.labels, self.cfg.num_classes, path=labels)
         self.gpu = torch.cuda.is_available() and not cpu
         if self.gpu:
             self.model.cuda()
@@ -77,12 +83,6 @@ class Classifier:
         outputs = self._outputs(dataset, max(max_tokens, longest))
         note = [f"{cut} of {len(outputs)} examples are cut to {self.cfg.max_positions} tokens"] if cut else []
         return _predictions(outputs, targets, self.classes), note
-
-    def _class_names(self) -> tuple[str, ...]:
-        """Return the names of the classes, those of choices numbers from 0; none where a number is predicted."""
-        if self.ranks:
-            return tuple(map(str, range(self.cfg.num_classes)))
-        return () if self.labels is None else class_names(self.labels, self.cfg.num_classes, data=self.data)
 
     def _head_name(self) -> str:
         name = getattr(self.cfg, "classification_head_name", None) or getattr(self.cfg, "ranking_head_name", None)

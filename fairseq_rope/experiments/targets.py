@@ -1,4 +1,4 @@
-"""What fairseq's tasks of sentences have as labels: names of classes, and the target of each example, one that is."""
+"""The target of each example of fairseq's tasks of sentences: one label, which the model has."""
 
 import math
 from collections.abc import Sequence
@@ -8,20 +8,6 @@ import numpy as np
 from fairseq.data import Dictionary
 
 from fairseq_rope_data.errors import UserError
-
-
-def class_names(dictionary: Dictionary, count: int, *, data: str) -> tuple[str, ...]:
-    """Return the names of `count` classes from the dictionary of DATA/label.
-
-    Raises:
-        UserError: it has fewer.
-    """
-    words = dictionary.symbols[dictionary.nspecial :]
-    # fairseq-preprocess fills up with words that are none, and the task adds a mask
-    labels = [word for word in words if word != "<mask>" and not word.startswith("madeupword")]
-    if len(labels) < count:
-        raise UserError(f"{data}/label/dict.txt must have the {count} labels of the head, but has {len(labels)}")
-    return tuple(labels[:count])
 
 
 def read_targets(

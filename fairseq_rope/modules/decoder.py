@@ -128,7 +128,8 @@ class Decoder(PositionedStack, TransformerDecoderBase):
         if causal and tokens.device.type != "cpu":
             # the host would wait for a GPU to know; step by step it waits in any case
             return padding if self.left_pad_target else None
-        seen = padding[:, :-1] & ~padding[:, 1:] if causal else padding  # with no token after it, it is not
+        # where no token follows padding, none can attend to it
+        seen = padding[:, :-1] & ~padding[:, 1:] if causal else padding
         return padding if seen.any() else None
 
     def _prints_alignment(self) -> bool:

@@ -12,7 +12,6 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import estimate_ci
 
 from fairseq_rope.scoring.compound_split import (
-    LANGUAGES,
     NAME,
     moses_tokens,
     split_bleu,
@@ -28,6 +27,7 @@ from fairseq_rope.scoring.resampling import (
     p_value,
     resampled_scores,
 )
+from fairseq_rope_data.raw_text import COMPOUND_LANGUAGES
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def paired_bootstrap(
     metrics = [bleu_metric(lowercase=lowercase, target_lang=target_lang), CHRF(lowercase=lowercase)]
     seeds = {name: len(each_seed) for name, each_seed in systems.items()}
     found = [bootstrap_of(seeds, resampled_scores(metric, texts, refs, samples=samples)) for metric in metrics]
-    if target_lang in LANGUAGES:
+    if target_lang in COMPOUND_LANGUAGES:
         split = [split_compounds(moses_tokens(text, target_lang)) for text in texts]
         split_refs = split_compounds(moses_tokens(refs, target_lang))
         scores = resampled_scores(split_bleu(lowercase=lowercase), split, split_refs, samples=samples)

@@ -1,18 +1,17 @@
 """Checks of text before it is scored: each failure is an error that names file and line."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from fairseq_rope.scoring.line_order import line_order
 from fairseq_rope.scoring.text import Text
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.raw_text import LOG_LINE
 
 # what --allow takes, and an earlier spelling
 ALLOWED = ("empty", "bpe-markers", "order")
 _ALIASES = {"marks": "bpe-markers"}
 # how the note begins on lines out of order that are too few to be refused
 ORDER_NOTE = "scored as they are"
-_LOG_LINE = re.compile(r"[STHDP]-\d+\t")
 _BPE_MARKERS = ("@@", "\u2581")
 
 
@@ -47,7 +46,7 @@ def check_no_log_lines(text: Text) -> None:
         UserError: a line begins as in `H-12<tab>`.
     """
     for index, line in enumerate(text.lines):
-        if match := _LOG_LINE.match(line):
+        if match := LOG_LINE.match(line):
             raise UserError(
                 f"{text.location(index)}: a line of a fairseq-generate log ({match[0].strip()}), whose lines stand in "
                 "another order than the references: give the whole log with --log"

@@ -10,14 +10,12 @@ from sacremoses import MosesTokenizer
 from fairseq_rope.scoring.metrics import Score
 from fairseq_rope.scoring.text import Text
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.raw_text import SPLIT_HYPHEN
 
 NAME = "compound-split BLEU"
-# target languages whose compounds are written with hyphens, and whose papers report this score
-LANGUAGES = ("de",)
 # the papers' `perl -ple 's{(\S)-(\S)}{$1 ##AT##-##AT## $2}g'`, on bytes as there: one pass from left to right, so that
 # in a-b-c, whose b is a byte and was taken by the first match, the second hyphen stays, and in a-ü-c it doesn't
 _HYPHEN = re.compile(rb"(\S)-(\S)")
-_SPLIT_HYPHEN = re.compile(r"##AT##-##AT##|(?<!\S)@-@(?!\S)")
 
 
 def moses_tokens(lines: Sequence[str], target_lang: str) -> list[str]:
@@ -38,7 +36,7 @@ def check_no_split_hyphens(text: Text) -> None:
         UserError: a line holds a token `@-@` or `##AT##-##AT##`.
     """
     for index, line in enumerate(text.lines):
-        if match := _SPLIT_HYPHEN.search(line):
+        if match := SPLIT_HYPHEN.search(line):
             raise UserError(
                 f"{text.location(index)}: hyphens are split already ({match[0]}): {NAME} needs detokenized text"
             )

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from fairseq_rope.scoring.checks import check_bpe_markers, check_empty, check_order
-from fairseq_rope.scoring.compound_split import LANGUAGES, check_no_split_hyphens
+from fairseq_rope.scoring.compound_split import check_no_split_hyphens
 from fairseq_rope.scoring.detokenize import bpe_kind, detokenize, join_bpe
 from fairseq_rope.scoring.text import Text
 from fairseq_rope.scoring.windows import lines_in_windows, split_references, split_windows
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.raw_text import COMPOUND_LANGUAGES
 from fairseq_rope_data.window_index import WindowIndex
 
 # the options of which one says how the hypotheses become raw text
@@ -129,7 +130,7 @@ def check_texts(words: TextPair | None, raw: TextPair | None, settings: ScoreSet
         notes += check_bpe_markers(*raw, allow=allow)
         if words is not None:
             notes += check_order(words.refs, raw.refs, allow=allow)
-        if settings.target_lang in LANGUAGES:
+        if settings.target_lang in COMPOUND_LANGUAGES:
             check_no_split_hyphens(raw.hyps)
             check_no_split_hyphens(raw.refs)
     return notes

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from fairseq_rope.scoring.compound_split import LANGUAGES, compound_split_bleu
+from fairseq_rope.scoring.compound_split import compound_split_bleu
 from fairseq_rope.scoring.detokenize import check_language
 from fairseq_rope.scoring.evaluation import (
     Evaluation,
@@ -22,6 +22,7 @@ from fairseq_rope.scoring.length_buckets import Bucket, length_buckets
 from fairseq_rope.scoring.metrics import Metric, Score, chrf, fairseq_bleu, sacre_bleu
 from fairseq_rope.scoring.windows import WindowScores, all_lines, whole_windows, window_scores
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.raw_text import COMPOUND_LANGUAGES
 from fairseq_rope_data.window_index import WindowIndex
 
 
@@ -107,7 +108,7 @@ def _score_raw(report: Report, raw: TextPair, lengths: list[int] | None) -> None
     lowercase, language = report.settings.lowercase, report.settings.target_lang
     bleu = functools.partial(sacre_bleu, lowercase=lowercase, target_lang=language)
     metrics: list[Metric] = [bleu, functools.partial(chrf, lowercase=lowercase)]
-    if language in LANGUAGES:
+    if language in COMPOUND_LANGUAGES:
         metrics.append(functools.partial(compound_split_bleu, target_lang=language, lowercase=lowercase))
     report.scores += apply_metrics(metrics, raw)
     report.raw_hyps = raw.hyps.lines

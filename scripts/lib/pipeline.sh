@@ -77,19 +77,11 @@ compare_prepared() {
 }
 
 check_corpus() { # SET PREFIX
-  local langs=(--source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG")
-  python -m fairseq_rope_data.check_corpus "${langs[@]}" "$2" >&2
+  local langs=(--source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG") references=()
+  [[ $1 == train || $1 == valid || $2 != "$WORK/raw/"* ]] || references=(--references)
+  python -m fairseq_rope_data.check_corpus "${langs[@]}" "${references[@]}" "$2" >&2
   ! is_in_windows "$1" || python -m fairseq_rope_data.windows check "${langs[@]}" "${WINDOW_OPTIONS[@]}" "$2" >&2
-  [[ $1 == train || $1 == valid || $2 != "$WORK/raw/"* ]] || check_references "$2.$TARGET_LANG"
   given_text "$1"
-}
-
-# check_references FILE: what scores refuse, before a training that could not be scored.
-check_references() {
-  local found pattern=$'^[STHDP]-[0-9]+\t' # of a log of fairseq-generate
-  [[ $TARGET_LANG != de ]] || pattern+='|##AT##-##AT##|(^|[[:space:]])@-@([[:space:]]|$)'
-  found=$(grep -anm1 -E -- "$pattern" "$1") || return 0
-  die "$1:${found%%:*} is no raw text, which scores are made with: ${found#*:}"
 }
 
 is_in_windows() { # SET

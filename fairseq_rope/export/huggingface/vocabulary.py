@@ -19,6 +19,7 @@ import torch
 from fairseq.data import Dictionary
 from torch import Tensor
 
+from fairseq_rope.checkpoints.labels import class_names
 from fairseq_rope.checkpoints.loading import brief
 from fairseq_rope_data.errors import UserError, why_no_file
 from fairseq_rope_data.files import read_lines
@@ -129,12 +130,7 @@ def read_labels(data: Path, count: int) -> tuple[str, ...] | None:
     if not path.is_file():
         return None
     check_recorded(path)
-    dictionary = _load(path)
-    # fairseq-preprocess fills up with words that are none
-    labels = [symbol for symbol in dictionary.symbols[dictionary.nspecial :] if not symbol.startswith("madeupword")]
-    if len(labels) < count:
-        raise UserError(f"{path} must have the {count} labels of the head, but has {len(labels)}")
-    return tuple(labels[:count])
+    return class_names(_load(path), count, path=path)
 
 
 def _load(path: Path) -> Dictionary:
