@@ -9,6 +9,8 @@ import torch.nn.functional as F
 from fairseq.modules import FairseqDropout
 from torch import Tensor
 
+from fairseq_rope.modules.cpu.attention import attend_with_dropout
+from fairseq_rope.modules.cpu.dropout import Dropout
 from fairseq_rope.modules.cpu.thresholds import MAX_STEP_QUERIES, MIN_STEP_ROWS
 
 # an attn_mask that stands for causality, T = S: no mask is made where the kernel needs none; fairseq's layers pass
@@ -66,6 +68,9 @@ def attend(
         dtype = torch.promote_types(dtype, position_bias.dtype)
     if is_plain:
         bias = _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
+        kept = _kept_in_parts(q, bias, dropout) if p > 0 else None
+        if kept is not None and not need_weights and added_values is None:
+            return attend_with_dropout(q, k, v, bias, kept).to(given), None
         attended, weights = _attend_with_weights(q, k, v, bias, dropout, added_values)
         return attended.to(given), weights.to(given) if need_weights else None
     causal = is_causal(attn_mask) and key_padding_mask is None and position_bias is None
@@ -100,6 +105,14 @@ def _is_step(q: Tensor) -> bool:
     """Return whether it is a step of a search on the CPU: few queries in each of many rows, and no backward pass."""
     is_search = q.device.type == "cpu" and not torch.is_grad_enabled()
     return is_search and q.size(2) <= MAX_STEP_QUERIES and q.size(0) * q.size(1) >= MIN_STEP_ROWS
+
+
+def _kept_in_parts(q: Tensor, bias: Tensor | None, dropout: FairseqDropout) -> int | None:
+    """Return how many of 2^16 probabilities are kept where attention may go in parts, or None."""
+    has_gradient = bias is not None and bias.requires_grad
+    if q.device.type != "cpu" or has_gradient or torch.is_autocast_enabled("cpu") or not isinstance(dropout, Dropout):
+        return None
+    return dropout.kept()
 
 
 def _attend_with_weights(

@@ -19,6 +19,12 @@ from fairseq_rope.modules.cpu import packing, route
 ROUNDING = 1e-5  # relative, of losses and scores
 OTHER_MASKS = 0.02  # the same of losses, where dropout draws other numbers
 
+COMMANDS = {
+    "train": lambda spec: build.training_options(spec, max_tokens=spec.max_tokens),
+    "masked": build.masked_options,
+    "finetune": build.classifying_options,
+}
+
 
 @pytest.fixture(autouse=True)
 def products_are_onednns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,11 +47,9 @@ def losses(spec: Spec, trick: str) -> list[float]:
     """The losses of three updates without a trick, which must have had an effect until then."""
     found: list[float] = []
     with tricks.without(trick) as has_effect:
-        is_training = spec.kind == "train"
-        command = build.training_options(spec, max_tokens=600) if is_training else build.classifying_options(spec)
-        trainer = build.trainer(spec, command)
+        trainer = build.trainer(spec, COMMANDS[spec.kind](spec))
         # what the trainer reports is rounded
-        trainer.get_criterion().register_forward_hook(lambda _, __, result: found.append(result[0].item() / result[1]))
+        trainer.get_criterion().register_forward_hook(lambda _, __, result: found.append(float(result[0] / result[1])))
         groups = train.batches(trainer)
         for _ in range(3):
             trainer.train_step(next(groups))
@@ -59,6 +63,16 @@ def test_losses_are_the_same_without(spec: Spec, trick: str) -> None:
     spec = replace(spec, options=("--dropout", rate, "--lr", "1e-2", "--warmup-updates", "10"))
     expected, actual = losses(spec, ""), losses(spec, trick)
     assert actual == pytest.approx(expected, rel=tolerance)
+    assert expected[-1] < expected[0] - 10 * ROUNDING
+
+
+@pytest.mark.parametrize("trick", functions("masked"))
+def test_losses_of_masked_language_models_are_the_same_without(spec: Spec, trick: str) -> None:
+    text = data.synthetic_text(Path(spec.work), 400, block=build.BLOCK)
+    rates = ("--dropout", "0.1", "--attention-dropout", "0.1", "--lr", "1e-2", "--warmup-updates", "10")
+    spec = replace(spec, kind="masked", data=str(text), options=rates)
+    expected, actual = losses(spec, ""), losses(spec, trick)
+    assert actual == pytest.approx(expected, rel=OTHER_MASKS if trick == "dropout" else ROUNDING)
     assert expected[-1] < expected[0] - 10 * ROUNDING
 
 

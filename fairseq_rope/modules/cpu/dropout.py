@@ -1,5 +1,7 @@
 """Dropout with masks that cost little on the CPU."""
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -22,21 +24,41 @@ class Dropout(FairseqDropout):
         """Drop elements of `x`, of any shape, when training or told to in inference."""
         if not (self.training or self.apply_during_inference):
             return x
-        kept = round((1 - self.p) * _LEVELS)
-        is_fine = abs(kept / _LEVELS - (1 - self.p)) < _ROUNDING * min(self.p, 1 - self.p)
-        if not (is_fine and x.device.type == "cpu"):
+        kept = self.kept()
+        if kept is None or x.device.type != "cpu":
             return super().forward(x, inplace)
         return _Dropout.apply(x, kept)
+
+    def kept(self) -> int | None:
+        """Return how many of 2^16 elements are kept, or None where that is too rough."""
+        kept = round((1 - self.p) * _LEVELS)
+        is_fine = abs(kept / _LEVELS - (1 - self.p)) < _ROUNDING * min(self.p, 1 - self.p)
+        return kept if is_fine else None
+
+
+def draw_mask(shape: Sequence[int], kept: int) -> Tensor:
+    """Return random numbers 1, `kept` of 2^16, and 0, of torch's generator, so that seeds and recomputation hold.
+
+    They are bytes, for torch turns truth values into floating-point numbers eight times slower.
+    """
+    size = math.prod(shape)
+    # four elements share a random number of 64 bits
+    random = torch.empty(-(-size // 4), dtype=torch.int64).random_(-(2**63), None)
+    mask = torch.empty(size, dtype=torch.uint8)
+    return torch.lt(random.view(torch.int16)[:size], kept - _LEVELS // 2, out=mask).view(shape)
+
+
+def scale_of(kept: int) -> float:
+    """Return what elements are multiplied by when `kept` of 2^16 are kept."""
+    return _LEVELS / kept
 
 
 class _Dropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, kept: int) -> Tensor:
-        # four elements share a random number of 64 bits; from torch's generator, so seeds and recomputation hold
-        random = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
-        mask = (random.view(torch.int16)[: x.numel()] < kept - _LEVELS // 2).view(x.shape)
+        mask = draw_mask(x.shape, kept)
         ctx.save_for_backward(mask)
-        ctx.scale = _LEVELS / kept
+        ctx.scale = scale_of(kept)
         return (x * mask).mul_(ctx.scale)
 
     @staticmethod

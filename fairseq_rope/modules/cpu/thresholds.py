@@ -19,6 +19,8 @@ MIN_TOKENS_TO_JOIN = 256  # scripts/benchmark.py train --sizes tiny iwslt
 MAX_STEP_QUERIES, MIN_STEP_ROWS = 8, 32  # scripts/benchmark.py generate --sizes tiny iwslt base
 # share of padding from which layers leave it out; on Zen 3, 2026-11-26
 MIN_PADDING = 0.1  # scripts/benchmark.py tricks --tricks unpadding --sizes tiny iwslt
+# scores of attention that are there at once, float32: 1 MB, which a cache of the processor holds; on Zen 4, 2026-11-27
+MAX_SCORES = 2**18  # scripts/benchmark.py masked --sizes tiny
 # logits that are there at once, float32: 32 MB, which glibc's heap takes
 MAX_LOGITS = 8_000_000  # scripts/benchmark.py train --sizes base
 # words of the vocabulary in one product of the weight's gradient, which a cache of the processor holds

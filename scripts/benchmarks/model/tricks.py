@@ -13,7 +13,7 @@ from typing import Any
 
 KIND = "tricks"
 BOTH = ("train", "generate")
-WORKS = (*BOTH, "finetune")
+WORKS = (*BOTH, "masked", "finetune")
 Note = Callable[[], None]  # called where something is now computed in another way
 
 
@@ -106,17 +106,6 @@ def _nothing(function: Callable[..., Any], note: Note) -> Callable[..., None]:
     return none
 
 
-def _fairseq_dropout(_: Any, note: Note) -> Callable[..., Any]:
-    from fairseq.modules import FairseqDropout
-
-    def forward(module: Any, x: Any, inplace: bool = False) -> Any:
-        if module.training and module.p:
-            note()
-        return FairseqDropout.forward(module, x, inplace)
-
-    return forward
-
-
 def _fairseq_criterion(_: Any, note: Note) -> Callable[..., Any]:
     from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
 
@@ -170,7 +159,8 @@ _FUSED = "criterions.label_smoothed_cross_entropy_fused.FusedLabelSmoothedCrossE
 _HEAP = "GLIBC_TUNABLES"
 TRICKS = {
     "onednn": Trick(BOTH, "modules.cpu.linear._is_for_onednn", _never),
-    "dropout": Trick(("train",), "modules.cpu.dropout.Dropout.forward", _fairseq_dropout),
+    "dropout": Trick(("train", "masked"), "modules.cpu.dropout.Dropout.kept", _nothing),
+    "attention-parts": Trick(("masked",), "modules.attention_core._kept_in_parts", _nothing),
     "joined-qkv": Trick(BOTH, "modules.attention.SelfAttention._can_join", _never),
     "in-place-rotation": Trick(BOTH, "modules.attention_kernels.rotate_qkv_", _pure_rotation),
     "no-causal-mask": Trick(("train",), "modules.attention_kernels.attend", _with_mask),

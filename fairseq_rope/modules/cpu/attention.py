@@ -1,0 +1,76 @@
+"""Softmax attention with dropout for training on the CPU, in parts whose scores its caches hold."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from fairseq_rope.modules.cpu.dropout import draw_mask, scale_of
+from fairseq_rope.modules.cpu.thresholds import MAX_SCORES
+
+
+def attend_with_dropout(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, kept: int) -> Tensor:
+    """Return dropout(softmax(q k^T / sqrt(D) + bias)) v, whose backward pass keeps 5 bytes a score, not 9.
+
+    Args:
+        q: (B, H, T, D), float32 or float64.
+        k: (B, H, S, D).
+        v: (B, H, S, D).
+        bias: broadcastable to (B, H, T, S), which gets no gradient, or None.
+        kept: how often a probability is kept, see `Dropout.kept`.
+
+    Returns: (B, H, T, D).
+    """
+    attended: Tensor = _Attention.apply(q, k, v, bias, kept)
+    return attended
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, kept: int) -> Tensor:
+        q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+        ctx.temperature, ctx.scale = q.size(-1) ** -0.5, scale_of(kept)
+        weights = q.new_empty(*q.shape[:3], k.size(2))
+        mask, attended = draw_mask(weights.shape, kept), torch.empty_like(q)
+        if bias is not None:
+            bias = bias.expand(len(q), -1, -1, -1)
+        for part, (pq, pk, pv, pw, pm, pa) in _parts(weights, q, k, v, weights, mask, attended):
+            scores = _product(pq, pk.transpose(1, 2), ctx.temperature, out=torch.empty_like(pw))
+            if bias is not None:
+                scores.view_as(weights[part]).add_(bias[part])
+            torch.softmax(scores, dim=-1, out=pw)
+            _product(torch.mul(pw, pm, out=scores), pv, ctx.scale, out=pa)
+        ctx.save_for_backward(q, k, v, weights, mask)
+        return attended
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, weights, mask = ctx.saved_tensors
+        grads = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+        for _, (pq, pk, pv, pw, pm, pg, *pgrads) in _parts(weights, q, k, v, weights, mask, grad.contiguous(), *grads):
+            scores = pw * pm
+            _product(scores.transpose(1, 2), pg, ctx.scale, out=pgrads[2])
+            _product(pg, pv.transpose(1, 2), ctx.scale, out=scores).mul_(pm)
+            scores = torch._softmax_backward_data(scores, pw, -1, pw.dtype)
+            _product(scores, pk, ctx.temperature, out=pgrads[0])
+            _product(scores.transpose(1, 2), pq, ctx.temperature, out=pgrads[1])
+        return *grads, None, None
+
+
+def _parts(weights: Tensor, *tensors: Tensor) -> Iterator[tuple[slice, tuple[Tensor, ...]]]:
+    """Yield some sentences after others, of `weights` (B, H, T, S) at most MAX_SCORES or those of one sentence.
+
+    Yields: which, and theirs of each of `tensors`, (B, H, ...), as (rows, ...).
+    """
+    step = max(1, MAX_SCORES // max(1, weights[:1].numel()))
+    for start in range(0, len(weights), step):
+        part = slice(start, start + step)
+        yield part, tuple(tensor[part].flatten(0, 1) for tensor in tensors)
+
+
+def _product(a: Tensor, b: Tensor, factor: float, *, out: Tensor) -> Tensor:
+    """Write `factor` times the products of `a` (N, T, D) and `b` (N, D, S) into `out`, (N, T, S)."""
+    return torch.baddbmm(out, a, b, beta=0, alpha=factor, out=out)
