@@ -39,8 +39,8 @@ class Result:
         score: on the test set as it is.
         mean: over the samples.
         interval: half the width of the 95% interval around `mean`.
-        p_value: how likely a difference from the baseline as large as this is between equal systems; None for the
-            baseline itself.
+        p_value: how likely a difference from the baseline as large as this, of either sign, is between equal
+            systems; None for the baseline itself.
     """
 
     system: str
@@ -70,7 +70,7 @@ class Difference:
         mean: over the seeds, on the test set as it is.
         low: the lower end of the 95% interval of that mean over the samples.
         high: its upper end.
-        p_value: how likely a mean as large as this is between equal systems.
+        p_value: how likely a mean as large as this, of either sign, is between equal systems.
     """
 
     system: str

@@ -7,8 +7,9 @@
 
 The first file is the baseline. The files hold detokenized hypotheses, as `score --save-hyps` writes them. For each
 metric there is the score, mean and 95% interval of the resampled test sets, and p: how likely a difference as large as
-this is between equal systems; below 0.05 it is commonly called significant. The numbers are those of sacreBLEU's own
-command, sacrebleu REF -i BASELINE SYSTEM... --paired-bs.
+this, of either sign, is between equal systems; below 0.05 it is commonly called significant. All but p is as
+sacreBLEU's own command has it, sacrebleu REF -i BASELINE SYSTEM... --paired-bs, which counts one sign: its p is about
+half of this one, and of two equal systems it calls every tenth pair significant.
 
 --system gives several seeds of each: a name, and a file for each seed; files at the same place are of the same seed,
 and the first system is the baseline. Then there are mean and standard deviation over seeds, and two intervals of the
