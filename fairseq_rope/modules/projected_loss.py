@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from fairseq_rope.modules.cpu.linear import linear
 from fairseq_rope.modules.cpu.thresholds import MAX_GRADIENT_WORDS, MAX_LOGITS
+from fairseq_rope.modules.first_derivative import first_derivative_only
 
 # logits that are there at once; their log-probabilities in float32 take 1 GiB on a GPU
 _MAX_LOGITS = {"cpu": MAX_LOGITS, "cuda": 2**28}
@@ -108,7 +108,7 @@ class _ProjectedLoss(torch.autograd.Function):
         return losses.sum(), losses, nll, correct
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, grad_loss: Tensor, *_: Tensor) -> tuple[Tensor | None, ...]:
         grad_features, grad_weight = ctx.saved_tensors
         return (

@@ -4,8 +4,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from fairseq_rope.modules.first_derivative import first_derivative_only
 from fairseq_rope.modules.positions.base import PositionMethod
 
 
@@ -45,7 +45,7 @@ class _RotateQKV(torch.autograd.Function):
         return _rotate_qkv_(projected.detach(), method, offset, positions)
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         batch, heads, length, head_dim = grads[0].shape
         projected = grads[0].new_empty(length, batch, 3, heads, head_dim)

@@ -5,10 +5,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from fairseq_rope.modules.cpu.dropout import draw_mask, scale_of
 from fairseq_rope.modules.cpu.thresholds import MAX_SCORES
+from fairseq_rope.modules.first_derivative import first_derivative_only
 
 
 def attend_with_dropout(q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None, kept: int) -> Tensor:
@@ -35,7 +35,7 @@ class _Attention(torch.autograd.Function):
         weights = q.new_empty(*q.shape[:3], k.size(2))
         mask, attended = draw_mask(weights.shape, kept), torch.empty_like(q)
         if bias is not None:
-            bias = bias.expand(len(q), -1, -1, -1)
+            bias = bias.expand_as(weights)
         for part, (pq, pk, pv, pw, pm, pa) in _parts(weights, q, k, v, weights, mask, attended):
             scores = _product(pq, pk.transpose(1, 2), ctx.temperature, out=torch.empty_like(pw))
             if bias is not None:
@@ -46,7 +46,7 @@ class _Attention(torch.autograd.Function):
         return attended
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, weights, mask = ctx.saved_tensors
         grads = torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from fairseq.modules import FairseqDropout
 from torch import Tensor
-from torch.autograd.function import once_differentiable
+
+from fairseq_rope.modules.first_derivative import first_derivative_only
 
 _LEVELS = 1 << 16  # values of a 16-bit random number; one is drawn for each element
 _ROUNDING = 1e-3  # of the rate at which elements are dropped or kept, whichever is rarer
@@ -62,7 +63,7 @@ class _Dropout(torch.autograd.Function):
         return (x * mask).mul_(ctx.scale)
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
         (mask,) = ctx.saved_tensors
         return (grad * mask).mul_(ctx.scale), None

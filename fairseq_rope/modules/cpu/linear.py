@@ -12,11 +12,11 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from fairseq_rope.modules.cpu import onednn, route
 from fairseq_rope.modules.cpu.packing import PackedLinear, pack
 from fairseq_rope.modules.cpu.thresholds import MIN_ONEDNN_PRODUCTS
+from fairseq_rope.modules.first_derivative import first_derivative_only
 
 _logger = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class _Linear(torch.autograd.Function):
         return _product(x, weight, bias)
 
     @staticmethod
-    @once_differentiable
+    @first_derivative_only
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         x, weight = ctx.saved_tensors
         # (..., out) -> (N, out), and as (..., in) -> (N, in)
