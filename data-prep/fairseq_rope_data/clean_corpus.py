@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
-from fairseq_rope_data.files import complete_files
+from fairseq_rope_data.files import check_apart, complete_files
 from fairseq_rope_data.parallel import add_languages, languages, pairs
 
 
@@ -103,8 +103,7 @@ def main() -> None:
     langs = languages(options)
     inputs = (Path(f"{options.input}.{langs[0]}"), Path(f"{options.input}.{langs[1]}"))
     outputs = [Path(f"{options.output}.{name}") for name in (*langs, "clean.json")]
-    if inputs[0].resolve() == outputs[0].resolve():
-        raise UserError(f"IN and OUT must differ, but are both {options.input}")
+    check_apart(outputs, inputs)
     with complete_files(*outputs) as (source, target, report):
         counts = clean(inputs, [source, target], rules, leave_blank=options.leave_blank)
         dropped = {rule: counts[rule] for rule in Rules._fields}

@@ -4,7 +4,7 @@ import contextlib
 import glob
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from io import BufferedReader
 from pathlib import Path
 
@@ -94,6 +94,18 @@ def complete_files(*paths: Path) -> Iterator[list[Path]]:
     finally:
         for part in parts:
             part.unlink(missing_ok=True)
+
+
+def check_apart(written: Iterable[Path], read: Iterable[Path]) -> None:
+    """Check that no file is written that is read too, by another name or a link even.
+
+    Raises:
+        UserError: one is.
+    """
+    inputs = {path.resolve(): path for path in read}
+    for path in written:
+        if path.resolve() in inputs:
+            raise UserError(f"{path} would be written in the place of {inputs[path.resolve()]}, which is read")
 
 
 @contextlib.contextmanager

@@ -8,7 +8,7 @@ all files, the same ones each time, so memory doesn't grow with the text. Charac
 0.05% of it (--character-coverage) get no piece: apply writes them as they are, and they enter fairseq's
 dictionary as symbols of their own. No character is changed, unlike with sentencepiece's default of NFKC, which would
 make references other than the text that the model learns: joining its pieces gives back each line that tokenize
-writes.
+writes, but for U+2581 in it, sentencepiece's own mark, which becomes a space.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import sentencepiece
 
 from fairseq_rope_data import cli, segmentation
 from fairseq_rope_data.errors import UserError, run
-from fairseq_rope_data.files import complete_files, read_lines
+from fairseq_rope_data.files import check_apart, complete_files, read_lines
 from fairseq_rope_data.reservoir import Reservoir
 from fairseq_rope_data.workers import add_arguments, filter_file
 
@@ -28,14 +28,15 @@ def learn(options: argparse.Namespace) -> None:
     """Write the model.
 
     Raises:
-        UserError: a number breaks its rule, a file cannot be read, has no text or isn't UTF-8, or sentencepiece cannot
-            learn so many pieces from it.
+        UserError: a number breaks its rule, the model is one of the files, one of them cannot be read, has no text or
+            isn't UTF-8, or sentencepiece cannot learn so many pieces from it.
     """
     for option in ("pieces", "sample"):
         if getattr(options, option) < 1:
             raise UserError(f"--{option} must be at least 1, but is {getattr(options, option)}")
     if not 0.98 <= options.character_coverage <= 1:  # sentencepiece's own limits
         raise UserError(f"--character-coverage must be in [0.98, 1], but is {options.character_coverage:g}")
+    check_apart([options.model], options.files)
     with complete_files(options.model) as (part,):
         sample = draw(options.files, options.sample)
         try:

@@ -1,7 +1,11 @@
 """The average of several checkpoints of one training."""
 
+import hashlib
 from collections.abc import Sequence
 from pathlib import Path
+
+import torch
+from torch import Tensor
 
 from fairseq_rope.checkpoints.files import Checkpoint, last_checkpoints, load_checkpoint, save_checkpoint
 from fairseq_rope.checkpoints.running_mean import RunningMean
@@ -17,19 +21,25 @@ def average_checkpoints(paths: Sequence[Path]) -> Checkpoint:
     """Average the models in `paths` and print a table of them; all else comes from the first.
 
     Raises:
-        UserError: no path; a file that `load_checkpoint` refuses; models that `RunningMean` refuses.
+        UserError: no path; a file that `load_checkpoint` refuses; models that `RunningMean` refuses; one model twice.
     """
     if not paths:
         raise UserError("--inputs must name at least one checkpoint")
     mean = RunningMean()
     result: Checkpoint = {}
     print(f"{'epoch':>6} {'updates':>8} {'valid loss':>10}  file")
+    seen: dict[str, Path] = {}
     for path in paths:
         state = load_checkpoint(path)
-        mean.add(path, state.pop("model"))
+        model = state.pop("model")
+        mean.add(path, model)
+        # fairseq's checkpoint_last.pt and checkpoint_best.pt are copies
+        copy_of = seen.setdefault(_digest(model, _updates(state)), path)
+        if copy_of != path or paths.count(path) > 1:
+            raise UserError(f"--inputs: {path} is the same model as {copy_of}, which would count twice")
         print(_table_row(path, state), flush=True)
         result = result or without_training_state(state)
-        del state
+        del state, model
     result["model"] = mean.result()
     return result
 
@@ -48,16 +58,27 @@ def without_training_state(state: Checkpoint) -> Checkpoint:
 
 def _table_row(path: Path, state: Checkpoint) -> str:
     """Return epoch, updates, loss and file of a checkpoint; a dash where it has none, or not as fairseq writes it."""
-    history = state.get("optimizer_history") or [{}]
     extra = state.get("extra_state") or {}
     position = extra.get("train_iterator")
     position = position if isinstance(position, dict) else {}
-    epoch, updates, loss = position.get("epoch"), history[-1].get("num_updates"), extra.get("val_loss")
+    epoch, updates, loss = position.get("epoch"), _updates(state), extra.get("val_loss")
     # at the end of an epoch fairseq saves where it goes on: the next epoch's start
     epoch_text = epoch - (position.get("iterations_in_epoch") == 0) if isinstance(epoch, int) else "-"
     updates_text = updates if isinstance(updates, int) else "-"
     loss_text = f"{loss:.4f}" if isinstance(loss, int | float) else "-"
     return f"{epoch_text:>6} {updates_text:>8} {loss_text:>10}  {path}"
+
+
+def _updates(state: Checkpoint) -> object:
+    return (state.get("optimizer_history") or [{}])[-1].get("num_updates")
+
+
+def _digest(model: dict[str, Tensor], updates: object) -> str:
+    """Return what tells models apart: not weights alone, which a rate of 0 leaves as they are."""
+    digest = hashlib.sha256(repr(updates).encode())
+    for tensor in model.values():
+        digest.update(tensor.contiguous().view(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def write_average(paths: Sequence[Path], output: Path) -> None:

@@ -43,6 +43,20 @@ def line_style(number: int, colors: Sequence[str] = PALETTE) -> dict[str, str]:
     return {"color": colors[number % len(colors)], "linestyle": "-" if number < len(colors) else "--"}
 
 
+def check_picture(output: Path) -> None:
+    """Check the file of a picture before any work starts, and that matplotlib is there.
+
+    Raises:
+        UserError: its name is no picture's, so that it may be something else, it has no folder, or there is no
+            matplotlib.
+    """
+    if output.suffix not in (".png", ".svg"):
+        raise UserError(f"--output must end in .png or .svg, but is {output}")
+    if not output.parent.is_dir():
+        raise UserError(f"--output {output}: there is no folder {output.parent}")
+    empty_figure(1, 1)
+
+
 def write_figure(figure: Any, output: Path) -> None:
     """Write a figure as `output`, complete or not at all: SVG where its name ends so, else PNG.
 

@@ -90,8 +90,11 @@ def runtime_options(args: argparse.Namespace, parser: argparse.ArgumentParser) -
         raise UserError(f"--inter-threads x --intra-threads must be at most {_MAX_THREADS}: {given}")
     args.path = args.path or args.data
     folder = read_model_folder(Path(args.path))
-    args.source_lang = args.source_lang or folder.settings.source_lang
-    args.target_lang = args.target_lang or folder.settings.target_lang
+    for name in ("source_lang", "target_lang"):
+        asked, own = getattr(args, name), getattr(folder.settings, name)
+        if asked and own and asked != own:
+            raise UserError(f"{_option(name)} is {asked}, but that of {args.path} is {own}")
+        setattr(args, name, asked or own)
     own_batches = args.max_tokens is None and args.batch_size is None
     return RuntimeOptions(folder, args.compute_type, args.inter_threads, args.intra_threads, own_batches)
 

@@ -39,11 +39,12 @@ def translate_files(request: Request) -> None:
                 )
 
 
-def _read_inputs(names: Sequence[str]) -> Iterator[bytes]:
-    """Yield the raw lines of files one after the other; `-` is stdin."""
+def _read_inputs(names: Sequence[str]) -> Iterator[bytes | None]:
+    """Yield the raw lines of files one after the other, and None where one ends; `-` is stdin."""
     for name in names:
         with contextlib.nullcontext(sys.stdin.buffer) if name == "-" else open(name, "rb") as file:
             yield from byte_lines(file)
+        yield None
 
 
 @contextlib.contextmanager

@@ -35,6 +35,8 @@ _LEAST = {
     "max_source_positions": 2,
     "window": 1,
 }
+# what changes nothing after --bpe has joined the pieces
+_POST_PROCESS = {"subword_nmt": ("subword_nmt", "@@ ", "@@", "none"), "sentencepiece": ("none",)}
 _MAX_INT = 2**31 - 1
 USAGE = (
     "translate DATA --path FILE [-s LANG -t LANG] [--tokenizer moses] [--bpe subword_nmt --bpe-codes FILE] "
@@ -161,6 +163,10 @@ def _check_options(args: argparse.Namespace) -> None:
         raise UserError("--window-separator needs --window of 2 or more")
     if args.post_process not in (None, *BPE_KINDS):
         raise UserError(f"--post-process must be one of {', '.join(BPE_KINDS)}, but is {args.post_process}")
+    if args.post_process not in (None, *_POST_PROCESS.get(args.bpe, BPE_KINDS)):
+        raise UserError(
+            f"--post-process {args.post_process} cannot be used with --bpe {args.bpe}, which joins words too"
+        )
     if args.temperature <= 0:
         raise UserError(f"--temperature must be above 0, but is {args.temperature}")
     shortest = int(2 * args.max_len_a + args.max_len_b)

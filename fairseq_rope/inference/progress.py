@@ -35,10 +35,11 @@ class Progress:
         with tqdm.external_write_mode(file=sys.stderr):
             tell(f"translate: line {number:,}: {text}")
 
-    def reading(self, lines: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield raw lines, remembering their sizes."""
+    def reading(self, lines: Iterable[bytes | None]) -> Iterator[bytes | None]:
+        """Yield raw lines, remembering their sizes, and None where a document ends."""
         for line in lines:
-            self.waiting.append(len(line))
+            if line is not None:
+                self.waiting.append(len(line))
             yield line
 
     def written(self) -> None:

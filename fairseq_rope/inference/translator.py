@@ -69,11 +69,12 @@ class Translator:
         """Load what a command line of `translate` names; for errors see `parse` and the class."""
         return cls(parse(argv, __doc__ or ""), on_note=on_note)
 
-    def translate(self, lines: Iterable[bytes | str]) -> Iterator[str]:
+    def translate(self, lines: Iterable[bytes | str | None]) -> Iterator[str]:
         """Translate lines, `--buffer-size` of them at a time, so memory doesn't grow with their number.
 
         Args:
-            lines: raw lines, whatever they hold, with or without a line end.
+            lines: raw lines, whatever they hold, with or without a line end; None is no line, but the end of a
+                document, which no window crosses.
 
         Yields: one translation for each line, without a line end; an empty one for a line without a word.
         """
@@ -82,8 +83,13 @@ class Translator:
             translations = self._translate_buffer(buffer)
             yield from (translations.get(line.number, "") for window in buffer for line in window)
 
-    def _encoded(self, lines: Iterable[bytes | str]) -> Iterator[Line]:
-        for number, line in enumerate(lines, 1):
+    def _encoded(self, lines: Iterable[bytes | str | None]) -> Iterator[Line | None]:
+        number = 0
+        for line in lines:
+            if line is None:
+                yield None
+                continue
+            number += 1
             tokens, notes = self.codec.encode(line, max_tokens=self.engine.max_source_tokens)
             for note in notes:
                 self.on_note(number, note)

@@ -14,21 +14,24 @@ class Line(NamedTuple):
     tokens: Tensor | None
 
 
-def windows_of(lines: Iterable[Line], size: int, *, max_tokens: int) -> Iterator[list[Line]]:
+def windows_of(lines: Iterable[Line | None], size: int, *, max_tokens: int) -> Iterator[list[Line]]:
     """Yield neighboring lines in windows, as soon as they are full.
 
     Args:
-        lines: in order, each with `max_tokens` at most. One without a word ends a document: it is alone.
+        lines: in order, each with `max_tokens` at most. One without a word ends a document: it is alone. So does None,
+            which is no line.
         size: lines of a window, at most.
         max_tokens: of a window, with a separator or </s> after each line.
     """
     window: list[Line] = []
     room = max_tokens
     for line in lines:
-        length = 0 if line.tokens is None else len(line.tokens)
-        if window and (line.tokens is None or length > room):
+        length = 0 if line is None or line.tokens is None else len(line.tokens)
+        if window and (length == 0 or length > room):
             yield window
             window, room = [], max_tokens
+        if line is None:
+            continue
         window.append(line)
         room -= length
         if line.tokens is None or len(window) == size:

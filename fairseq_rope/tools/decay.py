@@ -32,7 +32,7 @@ from fairseq_rope.experiments.decay import Rotation, decays, rotations, rotation
 from fairseq_rope.experiments.decay_figure import draw_decay
 from fairseq_rope.experiments.decay_text import decay_json, decay_text
 from fairseq_rope.experiments.distance_sums import StackAttention
-from fairseq_rope.experiments.figure import empty_figure
+from fairseq_rope.experiments.figure import check_picture
 from fairseq_rope.models._scaling import add_scaling_options
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run, why_no_file
@@ -103,11 +103,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.path:
         _check_measurement(args)
     if args.output:
-        if args.output.suffix not in (".png", ".svg"):
-            raise UserError(f"--output must end in .png or .svg, but is {args.output}")
-        if not args.output.parent.is_dir():
-            raise UserError(f"--output {args.output}: there is no folder {args.output.parent}")
-        empty_figure(1, 1)  # where matplotlib is missing it is said now
+        check_picture(args.output)
 
 
 def _check_measurement(args: argparse.Namespace) -> None:

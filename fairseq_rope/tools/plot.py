@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fairseq_rope.experiments.block_curves import block_curves
 from fairseq_rope.experiments.curves import draw_curves
+from fairseq_rope.experiments.figure import check_picture
 from fairseq_rope.experiments.length_curves import length_curves
 from fairseq_rope.experiments.length_figure import draw_length_curves
 from fairseq_rope.experiments.train_log import read_train_log
@@ -36,6 +37,7 @@ def main() -> None:
         raise UserError("--lengths and --windows exclude each other")
     if (args.windows is None) != (args.source_lang is None):
         raise UserError("--windows and --source-lang go together")
+    check_picture(args.output)
     models = find_models(args.work, args.models)
     if args.lengths is not None:
         found = block_curves(models, args.lengths)

@@ -16,10 +16,10 @@ are those of fairseq's engine but for ties, where two are as good as each other,
 sentences, as many at the same time as there are cores.
 
 --window N translates lines in order N at a time, for models trained on windows of several sentences, and splits the
-translations again: still one line out for each line in. A blank line ends a document, which no window crosses, and a
-window is shorter where its lines would be too long for the model together. Where a translation comes back with another
-number of sentences, or cut, its lines are translated one by one; stderr tells at the end how often. Windows have longer
-translations: give --max-len-a.
+translations again: still one line out for each line in. A blank line or the end of a file ends a document, which no
+window crosses, and a window is shorter where its lines would be too long for the model together. Where a translation
+comes back with another number of sentences, or cut, its lines are translated one by one; stderr tells at the end how
+often. Windows have longer translations: give --max-len-a.
 
 stderr tells what was replaced or cut (invalid UTF-8, control characters, long lines), with the number of the line.
 """

@@ -3,6 +3,7 @@
 import argparse
 import os
 import resource
+import shutil
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -178,6 +179,18 @@ def test_an_output_that_is_an_input_is_refused(link: Callable[[Path, Path], None
     with pytest.raises(UserError, match=rf"--output must not be an input, but {output} is {paths[1]}"):
         write_average(paths, output)
     assert paths[1].read_bytes() == before
+
+
+def test_a_model_that_would_count_twice_is_refused(tmp_path: Path) -> None:
+    first, second = save_all(tmp_path, [{"w": torch.ones(2)}, {"w": torch.zeros(2)}])
+    copy = Path(shutil.copy(first, tmp_path / "checkpoint_best.pt"))
+    for inputs in [first, second, copy], [first, second, first]:
+        with pytest.raises(UserError, match=f"--inputs: {inputs[2]} is the same model as {first}, which would count"):
+            write_average(inputs, tmp_path / "out.pt")
+        assert not (tmp_path / "out.pt").exists()
+    # a rate of 0 leaves weights as they are
+    later = save(tmp_path / "later.pt", {"w": torch.ones(2)}, updates=50)
+    assert averaged([first, later], tmp_path / "out.pt")["model"]["w"].tolist() == [1, 1]
 
 
 def test_an_output_that_cannot_be_is_refused_before_the_work(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_damaged_directory_is_named_or_does_no_harm(seed: int, tmp_path: Path)
 def test_the_format_of_old_torch_is_read(tmp_path: Path) -> None:
     path = tmp_path / "old.pt"
     torch.save(fairseq_checkpoint({"w": torch.ones(3)}), path, _use_new_zipfile_serialization=False)
-    write_average([path, path], tmp_path / "out.pt")
+    write_average([path], tmp_path / "out.pt")
     assert torch.load(tmp_path / "out.pt")["model"]["w"].tolist() == [1.0] * 3
 
 

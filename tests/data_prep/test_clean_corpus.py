@@ -130,5 +130,14 @@ def test_a_corpus_is_not_cleaned_into_itself(monkeypatch: pytest.MonkeyPatch, tm
     write(tmp_path / "in", [("one", "eins"), ("", "")])
     names = (tmp_path / "in", tmp_path / ".." / tmp_path.name / "in")
     done = run_program(monkeypatch, "clean_corpus", "--source-lang", "en", "--target-lang", "de", *names)
-    assert done.stderr == f"clean_corpus: error: IN and OUT must differ, but are both {names[0]}\n"
+    message = f"{names[1]}.en would be written in the place of {names[0]}.en, which is read"
+    assert done.stderr == f"clean_corpus: error: {message}\n"
     assert (tmp_path / "in.en").read_bytes() == b"one\n\n"
+
+
+def test_one_side_that_would_be_written_over_is_enough(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    write(tmp_path / "in", [("one", "eins"), ("", "")])
+    (tmp_path / "out.de").symlink_to("in.de")
+    done = clean(monkeypatch, tmp_path)
+    assert done.status == 1 and "out.de would be written in the place of" in done.stderr
+    assert (tmp_path / "in.de").read_bytes() == b"eins\n\n" and not (tmp_path / "out.en").exists()

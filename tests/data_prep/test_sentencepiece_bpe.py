@@ -28,6 +28,15 @@ def learn(monkeypatch: pytest.MonkeyPatch, folder: Path, model: Path, *options: 
     return run_program(monkeypatch, PROGRAM, "learn", "--pieces", 200, "--model", model, *options, *names)
 
 
+def test_a_text_is_not_written_over_by_its_model(monkeypatch: pytest.MonkeyPatch, folder: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder / "train.de")
+    before = link.read_bytes()
+    for model in (folder / "train.de", link):
+        done = learn(monkeypatch, folder, model)
+        assert done.status == 1 and "which is read" in done.stderr and link.read_bytes() == before
+
+
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     path = folder / "model"

@@ -113,3 +113,16 @@ def test_a_test_set_and_its_language_go_together(work: Path, option: str, monkey
     monkeypatch.setattr(sys, "argv", ["plot", str(work), "--output", "x.png", option, "en"])
     with pytest.raises(UserError, match=r"^--windows and --source-lang go together$"):
         plot.main()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("averaged.pt", r"--output must end in \.png or \.svg"), ("nowhere/x.png", "there is no folder nowhere")],
+)
+def test_a_picture_is_written_over_nothing_else(work: Path, name: str, message: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(work)
+    Path("averaged.pt").write_text("weights")
+    monkeypatch.setattr(sys, "argv", ["plot", str(work), "--output", name])
+    with pytest.raises(UserError, match=message):
+        plot.main()
+    assert Path("averaged.pt").read_text() == "weights"

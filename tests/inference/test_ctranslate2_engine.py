@@ -128,6 +128,8 @@ def _resident_bytes() -> int:
         (["--diverse-beam-groups", "2"], "--diverse-beam-groups cannot be used with --engine ctranslate2: "),
         (["--match-source-len"], "--match-source-len cannot be used with --engine ctranslate2: "),
         (["--retain-dropout"], "--retain-dropout cannot be used with --engine ctranslate2: "),
+        (["-s", "de"], "--source-lang is de, but that of "),
+        (["-t", "en"], "--target-lang is en, but that of "),
         (["--fp16"], "--fp16 cannot be used with --engine ctranslate2: use --compute-type"),
         (["--model-overrides", "{'dropout': 0}"], "--model-overrides cannot be used with --engine ctranslate2: "),
         (["--constraints"], "--constraints cannot be used with translate: input lines are text only"),

@@ -36,6 +36,7 @@ from tests.support.translators import load
         (["--lenpen", "inf"], "--lenpen must be a number of up to 2147483647, but is inf"),
         (["--max-source-positions", "0"], "--max-source-positions must be at least 2, but is 0"),
         (["--post-process", "xx"], "--post-process must be one of subword_nmt, "),
+        (["--post-process", "sentencepiece"], "--post-process sentencepiece cannot be used with --bpe subword_nmt"),
         (["--fp16", "--bf16"], "Cannot combine --fp16 and"),
         (["--user-dir", "/no"], "--user-dir cannot be imported: /no"),
         (["--path", "x:"], "--path x: there is no such file"),

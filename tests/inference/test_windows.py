@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairseq_rope.export.ctranslate2 import export_checkpoint
+from fairseq_rope.inference.files import translate_files
+from fairseq_rope.inference.options import parse
 from fairseq_rope.inference.translator import Translator
 from fairseq_rope.inference.windows import Line, buffers, source_of, targets_of, windows_of
 from fairseq_rope.modules.explicit_positions import sentence_positions
@@ -49,6 +51,14 @@ def test_windows_hold_all_lines_in_order_and_are_as_large_as_they_can_be(
     for i, counts in enumerate(tokens[:-1]):
         full = len(counts) == size or not counts or not tokens[i + 1] or sum(counts) + tokens[i + 1][0] > limit
         assert full
+
+
+@given(LENGTHS, LENGTHS, st.integers(1, 5))
+def test_no_window_crosses_the_end_of_a_document(first: list[int | None], second: list[int | None], size: int) -> None:
+    lines = numbered([*first, *second])
+    documents = lines[: len(first)], lines[len(first) :]
+    found = list(windows_of([*documents[0], None, *documents[1], None], size, max_tokens=40))
+    assert found == [window for each in documents for window in windows_of(each, size, max_tokens=40)]
 
 
 @given(LENGTHS.map(lambda lengths: [n for n in lengths if n]).filter(bool))
@@ -134,6 +144,20 @@ def test_blank_and_nasty_lines_shift_nothing(
     # lines 1, 2 and 4, 5 make windows, whatever comes before and after them
     assert found[:2] == list(load(trained_on_windows, *engine, "--window", "2")[0].translate(some[:2]))
     assert list(alone.translate(["", "\n"])) == ["", ""]
+
+
+def test_the_end_of_a_file_ends_a_document(trained_on_windows: Trained, tmp_path: Path) -> None:
+    lines = trained_on_windows.lines[:40]
+    documents = {"a": lines[:19], "b": lines[19:]}
+    for name, text in documents.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in text), encoding="utf-8")
+    files = ["--input", str(tmp_path / "a"), "--input", str(tmp_path / "b"), "--output", str(tmp_path / "out")]
+    options = [*trained_on_windows.options(), *LONG, "--window", "2"]
+    translate_files(parse([*options, *files], ""))
+    translator = Translator.from_args(options)
+    expected = [line for text in documents.values() for line in translator.translate(text)]
+    assert (tmp_path / "out").read_text(encoding="utf-8").splitlines() == expected
+    assert expected != list(translator.translate(lines))
 
 
 @pytest.mark.parametrize("size", ["1", "2", "7"])

@@ -41,4 +41,4 @@ def save(path: Path, model: Model, **settings: Any) -> Path:
 
 
 def save_all(folder: Path, models: list[Model]) -> list[Path]:
-    return [save(folder / f"checkpoint{i}.pt", model) for i, model in enumerate(models, start=1)]
+    return [save(folder / f"checkpoint{i}.pt", model, updates=10 * i) for i, model in enumerate(models, start=1)]
