@@ -95,6 +95,15 @@ check_epochs() {
     die "--max-epoch (MAX_EPOCH) must be at least $averaged, for so many checkpoints are averaged (AVERAGE), but is $epochs"
 }
 
+# check_option MODEL OPTION LEAST WORD...: the value that OPTION has among the options of MODEL, if any, is a whole number.
+check_option() {
+  local value
+  [[ " ${*:4} " == *" $2 "* ]] || return 0
+  value=$(option_value "$2" "${@:4}")
+  [[ $value =~ ^(0|[1-9][0-9]{0,8})$ && $value -ge $3 ]] ||
+    die "$2 of the model $1 must be a whole number from $3, but is $(quoted "$value"): see MODEL_${1^^} and TRAIN of --conf $CONF"
+}
+
 # check_settings: all of a recipe's.
 check_settings() {
   local name
@@ -109,5 +118,6 @@ check_settings() {
   check_hardware
   ((NODES == 1 || PARALLEL == 1)) || die "PARALLEL must be 1 on several nodes, but is $PARALLEL"
   ((NODES == 1)) || [[ ${STAGES[*]} == train ]] || die "on several nodes run the stage train alone, the others on one node"
+  check_batches
   check_preparation
 }

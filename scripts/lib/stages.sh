@@ -48,6 +48,10 @@ run_recipe() {
   "${prepare[@]}" --check || exit
   ((CHECK == 0)) || exit 0
   setup_env "" data,plot
+  if [[ -z $TARGET_LANG ]] && has_stage train; then
+    find_hardware
+    check_batches # on this machine
+  fi
   if ((NODE_RANK == 0)); then
     lock_work
     RECIPE_PROCESS=$$ "${prepare[@]}" || exit

@@ -90,6 +90,12 @@ BAD = {  # arguments after the others, settings -> the error
     "no files": (["--train", "fetch"], {}, "--train needs a file, but is followed by the stage fetch"),
     "an empty name": (["--train", "a", ""], {}, "--train must name files, but has an empty name"),
     "a missing file": (["--valid", "nowhere.txt"], {}, "--valid nowhere.txt: there is no such file"),
+    "less than a block": ([], {"MAX_TOKENS": "15"}, "MAX_TOKENS must hold a block of roformer, 16 tokens, but is 15"),
+    "GPUs that do not divide the batch": (
+        [],
+        {"GPUS": "3"},
+        "BATCH_TOKENS must be shared evenly by 3 GPUs, but is 16 block(s) of 16 tokens for roformer",
+    ),
     "shards": ([], {"SHARDS": "2"}, "SHARDS must be 1 with running text, whose lines belong together, but is 2"),
     "BLEU": ([], {"VALID_BLEU": "1"}, "VALID_BLEU must be 0 with running text, which is not translated, but is 1"),
     "a language": (["--lang", "../en"], {}, "SOURCE_LANG must be of letters, digits, _ and -, but is ../en"),
