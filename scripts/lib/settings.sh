@@ -104,6 +104,24 @@ check_option() {
     die "$2 of the model $1 must be a whole number from $3, but is $(quoted "$value"): see MODEL_${1^^} and TRAIN of --conf $CONF"
 }
 
+# check_updates: how long the models are trained.
+check_updates() {
+  local model options
+  for model in $MODELS; do
+    is_trained "$model" || continue
+    train_options options "$model" 1
+    check_option "$model" --total-num-update 1 "${options[@]}"
+    check_option "$model" --max-update 0 "${options[@]}" # 0 has no end of its own
+    check_option "$model" --warmup-updates 0 "${options[@]}"
+  done
+}
+
+# check_factor: that of --rope-scaling-factor, in confs that have it.
+check_factor() {
+  [[ -z ${FACTOR:-} || $FACTOR =~ ^[1-9][0-9]{0,5}(\.[0-9]{1,6})?$ ]] ||
+    die "FACTOR must be a number of at least 1, such as 4 or 1.5, but is $(quoted "$FACTOR")"
+}
+
 # check_settings: all of a recipe's.
 check_settings() {
   local name
@@ -115,6 +133,8 @@ check_settings() {
   done
   check_flag VALID_BLEU
   check_epochs
+  check_updates
+  check_factor
   check_hardware
   ((NODES == 1 || PARALLEL == 1)) || die "PARALLEL must be 1 on several nodes, but is $PARALLEL"
   ((NODES == 1)) || [[ ${STAGES[*]} == train ]] || die "on several nodes run the stage train alone, the others on one node"

@@ -96,6 +96,8 @@ BAD = {  # arguments after the others, settings -> the error
         {"GPUS": "3"},
         "BATCH_TOKENS must be shared evenly by 3 GPUs, but is 16 block(s) of 16 tokens for roformer",
     ),
+    "a factor": ([], {"FACTOR": "abc"}, "FACTOR must be a number of at least 1, such as 4 or 1.5, but is abc"),
+    "a factor below 1": ([], {"FACTOR": "0.5"}, "FACTOR must be a number of at least 1, such as 4 or 1.5, but is 0.5"),
     "shards": ([], {"SHARDS": "2"}, "SHARDS must be 1 with running text, whose lines belong together, but is 2"),
     "BLEU": ([], {"VALID_BLEU": "1"}, "VALID_BLEU must be 0 with running text, which is not translated, but is 1"),
     "a language": (["--lang", "../en"], {}, "SOURCE_LANG must be of letters, digits, _ and -, but is ../en"),

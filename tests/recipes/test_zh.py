@@ -110,7 +110,12 @@ def test_a_stage_without_the_one_before_is_not_trained(stubs: Stubs, text: Path,
     assert not stubs.calls("fairseq-train")
 
 
+UPDATES = "of the model {} must be a whole number from {}, but is {}: see MODEL_{} and TRAIN of --conf zh"
 STEPS = {  # setting -> the option and model that it is in
+    "STEPS=0": "--total-num-update " + UPDATES.format("roformer", 1, "0", "ROFORMER"),
+    "STEPS=abc": "--total-num-update " + UPDATES.format("roformer", 1, "abc", "ROFORMER"),
+    "STEPS_512=-5": "--total-num-update " + UPDATES.format("roformer_512", 1, "-5", "ROFORMER_512"),
+    "STEPS_1536=1e3": "--total-num-update " + UPDATES.format("roformer_1536", 1, "1e3", "ROFORMER_1536"),
     "MAX_TOKENS=1535": "MAX_TOKENS must hold a block of roformer_1536, 1536 tokens, but is 1535",
     "GPUS=8": "BATCH_ROFORMER_1536 must be shared evenly by 8 GPUs, but is 4 block(s) of 1536 tokens for roformer_1536",
 }
