@@ -161,6 +161,25 @@ def test_lengths_are_numbers(stubs: Stubs, text: Path, tmp_path: Path, lengths: 
     assert done.returncode == 1 and "TEST_LENGTHS must be whole numbers from 2 to 999999, but has " in done.stderr
 
 
+def test_a_validation_text_shorter_than_a_test_length_is_named_before_any_training(
+    stubs: Stubs, text: Path, tmp_path: Path
+):
+    (tmp_path / "conf.env").write_text(f"{CONF}TEST_LENGTHS=(99999 16)\n")
+    done = stubs.run(tmp_path / "work", *command(text, "--conf", str(tmp_path / "conf.env"), "--models", "roformer"))
+    message = r"error: the validation text has (\d+) tokens, but a block of TEST_LENGTHS 99999: give a longer one "
+    found = re.search(message, done.stderr)
+    assert done.returncode == 1 and found and not stubs.calls("fairseq-train"), done.stderr
+    tokens = int(found[1])
+    assert tokens == sum(len(line.split()) + 1 for line in (tmp_path / "work" / "text" / "valid.en").open())
+    # a block has <s> in front
+    (tmp_path / "conf.env").write_text(f"{CONF}TEST_LENGTHS=(16 {tokens + 1})\n")
+    words = command(text, "--conf", str(tmp_path / "conf.env"), "--models", "roformer", "prepare")
+    done = stubs.run(tmp_path / "work", *words)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "conf.env").write_text(f"{CONF}TEST_LENGTHS=(16 {tokens + 2})\n")
+    assert stubs.run(tmp_path / "work", *words).returncode == 1
+
+
 @pytest.mark.parametrize("conf", ["mlm", "bert_base"])
 def test_the_confs_are_taken(stubs: Stubs, text: Path, tmp_path: Path, conf: str):
     done = stubs.run(tmp_path / "work", *command(text, "--conf", conf, "--check"))
