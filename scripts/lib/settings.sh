@@ -55,7 +55,7 @@ check_bpe() {
 
 # check_preparation: all settings of pipeline.sh; WORK becomes absolute, and is made if it is not there.
 check_preparation() {
-  local set seen=" train valid "
+  local set name seen=" train valid "
   check_sides
   for set in "${TEST_SETS[@]}"; do
     [[ $set =~ ^[A-Za-z0-9_-]+$ && $seen != *" $set "* ]] ||
@@ -74,6 +74,9 @@ check_preparation() {
   check_path WORK "$WORK"
   check_path "the folder of this clone" "$ROOT"
   mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
+  for name in raw text data-bin; do
+    [[ ! -e $WORK/$name || -d $WORK/$name ]] || die "$WORK/$name must be a folder, but is a file: move it, or choose another folder with WORK"
+  done
 }
 
 # option_value OPTION WORD...: the value that the last of these options has, or nothing.

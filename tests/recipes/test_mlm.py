@@ -90,6 +90,7 @@ BAD = {  # arguments after the others, settings -> the error
     "no files": (["--train", "fetch"], {}, "--train needs a file, but is followed by the stage fetch"),
     "an empty name": (["--train", "a", ""], {}, "--train must name files, but has an empty name"),
     "a missing file": (["--valid", "nowhere.txt"], {}, "--valid nowhere.txt: there is no such file"),
+    "a folder": (["--valid", "."], {}, "--valid . is a folder: name the files in it"),
     "less than a block": ([], {"MAX_TOKENS": "15"}, "MAX_TOKENS must hold a block of roformer, 16 tokens, but is 15"),
     "GPUs that do not divide the batch": (
         [],
