@@ -6,7 +6,7 @@
 #                  begun in fp32 goes on in fp32, and another in bf16 or fp16
 #       NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT  several nodes: the same command on each, with its own NODE_RANK from 0
 #                  (1, 0, -, 29500); in a step of SLURM with one task a node they are known
-# A batch is BATCH_TOKENS whatever the hardware: see batch_options.
+# A batch is BATCH_TOKENS whatever the hardware: see batch.sh.
 
 # check_hardware: what is set can be, and what needs no torch to be known is set.
 check_hardware() {
@@ -43,20 +43,6 @@ PY
   if ((NODES > 1)) && [[ -z ${MASTER_ADDR:-} ]]; then
     MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
   fi
-}
-
-# batch_options OPTIONS BATCH_TOKENS MAX_TOKENS: fill the array OPTIONS with those by which all GPUs together take
-# BATCH_TOKENS an update and none more than MAX_TOKENS at once. No local of this function may be named as that array.
-batch_options() {
-  local -n options_=$1
-  local total=$2 most=$3 workers frequency tokens
-  workers=$(((GPUS ? GPUS : 1) * NODES))
-  frequency=$(((total + workers * most - 1) / (workers * most)))
-  tokens=$((total / (workers * frequency)))
-  ((tokens > 0)) || die "a batch of $total tokens cannot be shared by $workers GPUs"
-  log "a batch of $total tokens: $workers x --max-tokens $tokens x --update-freq $frequency = $((workers * tokens * frequency))"
-  # shellcheck disable=SC2034  # the caller reads it
-  options_=(--max-tokens "$tokens" --update-freq "$frequency")
 }
 
 # launch_training OPTION...: fairseq-train on all GPUs of all nodes.

@@ -8,6 +8,7 @@
 # lock_file FILE KIND FOLDER: take a lock of KIND, -x for one holder or -s for several, or die; kept until the end.
 lock_file() {
   local file=$1 kind=$2 folder=$3 fd tries status=1
+  [[ ! -d $file ]] || die "$file must be a file, but is a folder: move it, or choose another folder with WORK"
   exec {fd}>>"$file"
   LOCK=$fd
   for ((tries = 0; tries < 10 && status == 1; tries++)); do

@@ -20,6 +20,16 @@ check_lengths() {
   done
 }
 
+# check_prepared: the validation text fills a block of each length, or the last stage would fail. A block begins with <s>, and
+# each line ends with </s>.
+check_prepared() {
+  local longest tokens
+  longest=$(printf '%s\n' "${TEST_LENGTHS[@]}" | sort -n | tail -n 1)
+  tokens=$(awk '{ tokens += NF + 1 } END { print tokens + 0 }' "$WORK/text/valid.$SOURCE_LANG")
+  ((tokens + 1 >= ${longest:-0})) ||
+    die "the validation text has $tokens tokens, but a block of TEST_LENGTHS $longest: give a longer one with --valid and another folder with WORK, or shorter lengths in a conf of your own"
+}
+
 longest_example() {
   printf '%s' "$BLOCK"
 }

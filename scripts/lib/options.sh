@@ -11,8 +11,9 @@
 #
 # Variables: WORK, the work folder; MODELS and SEEDS, as the options; BPE=sentencepiece; SHARDS, folders to split training
 # data into; JOBS, processes of the preparation; PARALLEL, models that are trained at once; VALID_BLEU=1, BLEU of the
-# validation set while a model trains; MAX_TOKENS, at once on a GPU: the batch stays that of the conf; GPUS, PRECISION,
-# NODES, NODE_RANK, MASTER_ADDR, MASTER_PORT: found by themselves, see scripts/lib/hardware.sh.
+# validation set while a model trains; MAX_TOKENS, at once on a GPU: the batch stays that of the conf, of running
+# text in whole blocks, of which MAX_TOKENS must hold one and GPUs must have equal shares; GPUS, PRECISION, NODES,
+# NODE_RANK, MASTER_ADDR, MASTER_PORT: found by themselves, see scripts/lib/hardware.sh.
 
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # what is set here is used by the other files

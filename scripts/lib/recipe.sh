@@ -16,6 +16,8 @@ source "$ROOT/scripts/lib/models.sh"
 source "$ROOT/scripts/lib/own_files.sh"
 # shellcheck source=scripts/lib/hardware.sh
 source "$ROOT/scripts/lib/hardware.sh"
+# shellcheck source=scripts/lib/batch.sh
+source "$ROOT/scripts/lib/batch.sh"
 # shellcheck source=scripts/lib/lock.sh
 source "$ROOT/scripts/lib/lock.sh"
 # shellcheck source=scripts/lib/records.sh

@@ -69,16 +69,20 @@ check_given() {
   for set in train valid; do
     local -n given=TEXT_$set
     for file in "${given[@]}"; do
-      [[ -f $file || -f $file.gz ]] || die "--$set $file: there is no such file"
+      check_file "--$set" "$file"
       OFFERED["raw/$set.$SOURCE_LANG"]=$file
     done
     ((${#given[@]})) || ! has_stage fetch || [[ -s $WORK/raw/$set.$SOURCE_LANG || -s $WORK/text/$set.tok.$SOURCE_LANG ]] ||
       die "--$set FILE is needed: no $set text is in $WORK yet"
   done
-  for file in "${TEXT_without[@]}"; do
-    [[ -f $file || -f $file.gz ]] || die "--without $file: there is no such file"
-  done
+  for file in "${TEXT_without[@]}"; do check_file --without "$file"; done
   ((${#TEXT_without[@]} == 0 || ${#TEXT_train[@]})) || die "--without needs --train: text that is taken already stays as it is"
+}
+
+check_file() { # OPTION FILE
+  [[ ! -f $2 && ! -f $2.gz ]] || return 0
+  [[ ! -d $2 ]] || die "$1 $2 is a folder: name the files in it"
+  die "$1 $2: there is no such file"
 }
 
 # fetch_text: the record of what is left out stands there before the text that lacks it.

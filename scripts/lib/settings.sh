@@ -55,7 +55,7 @@ check_bpe() {
 
 # check_preparation: all settings of pipeline.sh; WORK becomes absolute, and is made if it is not there.
 check_preparation() {
-  local set seen=" train valid "
+  local set name seen=" train valid "
   check_sides
   for set in "${TEST_SETS[@]}"; do
     [[ $set =~ ^[A-Za-z0-9_-]+$ && $seen != *" $set "* ]] ||
@@ -74,6 +74,9 @@ check_preparation() {
   check_path WORK "$WORK"
   check_path "the folder of this clone" "$ROOT"
   mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
+  for name in raw text data-bin; do
+    [[ ! -e $WORK/$name || -d $WORK/$name ]] || die "$WORK/$name must be a folder, but is a file: move it, or choose another folder with WORK"
+  done
 }
 
 # option_value OPTION WORD...: the value that the last of these options has, or nothing.
@@ -95,6 +98,33 @@ check_epochs() {
     die "--max-epoch (MAX_EPOCH) must be at least $averaged, for so many checkpoints are averaged (AVERAGE), but is $epochs"
 }
 
+# check_option MODEL OPTION LEAST WORD...: the value that OPTION has among the options of MODEL, if any, is a whole number.
+check_option() {
+  local value
+  [[ " ${*:4} " == *" $2 "* ]] || return 0
+  value=$(option_value "$2" "${@:4}")
+  [[ $value =~ ^(0|[1-9][0-9]{0,8})$ && $value -ge $3 ]] ||
+    die "$2 of the model $1 must be a whole number from $3, but is $(quoted "$value"): see MODEL_${1^^} and TRAIN of --conf $CONF"
+}
+
+# check_updates: how long the models are trained.
+check_updates() {
+  local model options
+  for model in $MODELS; do
+    is_trained "$model" || continue
+    train_options options "$model" 1
+    check_option "$model" --total-num-update 1 "${options[@]}"
+    check_option "$model" --max-update 0 "${options[@]}" # 0 has no end of its own
+    check_option "$model" --warmup-updates 0 "${options[@]}"
+  done
+}
+
+# check_factor: that of --rope-scaling-factor, in confs that have it.
+check_factor() {
+  [[ -z ${FACTOR:-} || $FACTOR =~ ^[1-9][0-9]{0,5}(\.[0-9]{1,6})?$ ]] ||
+    die "FACTOR must be a number of at least 1, such as 4 or 1.5, but is $(quoted "$FACTOR")"
+}
+
 # check_settings: all of a recipe's.
 check_settings() {
   local name
@@ -106,8 +136,11 @@ check_settings() {
   done
   check_flag VALID_BLEU
   check_epochs
+  check_updates
+  check_factor
   check_hardware
   ((NODES == 1 || PARALLEL == 1)) || die "PARALLEL must be 1 on several nodes, but is $PARALLEL"
   ((NODES == 1)) || [[ ${STAGES[*]} == train ]] || die "on several nodes run the stage train alone, the others on one node"
+  check_batches
   check_preparation
 }

@@ -5,10 +5,12 @@
 # process, which compares all records with what is given and fetches and prepares text; then it trains, averages and
 # evaluates. The preparation calls run_preparation, and works alone as well. It defines
 #
-#   fetch_text   what is given or fetched becomes raw text in $WORK
-#   check_given  what is given is all there; what is to be copied goes into OFFERED (see records.sh)
+#   fetch_text      what is given or fetched becomes raw text in $WORK
+#   check_given     what is given is all there; what is to be copied goes into OFFERED (see records.sh)
+#   check_prepared  the text that is prepared is enough for the stages to come
 
 check_given() { :; }
+check_prepared() { :; }
 
 # part_of_a_run: a recipe has called this script, and has done what comes before the stages.
 part_of_a_run() {
@@ -35,6 +37,7 @@ run_preparation() {
   fi
   if has_stage prepare; then
     prepare_text
+    check_prepared
     binarize
   fi
 }
@@ -48,6 +51,10 @@ run_recipe() {
   "${prepare[@]}" --check || exit
   ((CHECK == 0)) || exit 0
   setup_env "" data,plot
+  if [[ -z $TARGET_LANG ]] && has_stage train; then
+    find_hardware
+    check_batches # on this machine
+  fi
   if ((NODE_RANK == 0)); then
     lock_work
     RECIPE_PROCESS=$$ "${prepare[@]}" || exit

@@ -76,7 +76,7 @@ train_model() {
   before=$(model_before "$1")
   [[ -z $before ]] || start=(--finetune-from-model "$(first_stage "$before" "$2")")
   find_hardware
-  batch_options batch "$(batch_tokens "$1")" "$MAX_TOKENS"
+  model_batch batch "$1" "${options[@]}"
   data_options data
   bleu_options bleu
   if ((NODE_RANK == 0)); then

@@ -140,3 +140,11 @@ def test_the_holder_that_is_named_was_started_first_though_numbers_of_processes_
         for process in holders:
             process.kill()
             process.wait()
+
+
+def test_a_folder_in_the_place_of_a_lock_is_named(stubs: Stubs, tmp_path: Path):
+    (tmp_path / "lock").mkdir()
+    done = stubs.run(tmp_path, *stubs.command())
+    assert done.returncode == 1 and done.stderr.endswith(
+        f"error: {tmp_path}/lock must be a file, but is a folder: move it, or choose another folder with WORK\n"
+    )

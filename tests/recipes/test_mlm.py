@@ -90,6 +90,15 @@ BAD = {  # arguments after the others, settings -> the error
     "no files": (["--train", "fetch"], {}, "--train needs a file, but is followed by the stage fetch"),
     "an empty name": (["--train", "a", ""], {}, "--train must name files, but has an empty name"),
     "a missing file": (["--valid", "nowhere.txt"], {}, "--valid nowhere.txt: there is no such file"),
+    "a folder": (["--valid", "."], {}, "--valid . is a folder: name the files in it"),
+    "less than a block": ([], {"MAX_TOKENS": "15"}, "MAX_TOKENS must hold a block of roformer, 16 tokens, but is 15"),
+    "GPUs that do not divide the batch": (
+        [],
+        {"GPUS": "3"},
+        "BATCH_TOKENS must be shared evenly by 3 GPUs, but is 16 block(s) of 16 tokens for roformer",
+    ),
+    "a factor": ([], {"FACTOR": "abc"}, "FACTOR must be a number of at least 1, such as 4 or 1.5, but is abc"),
+    "a factor below 1": ([], {"FACTOR": "0.5"}, "FACTOR must be a number of at least 1, such as 4 or 1.5, but is 0.5"),
     "shards": ([], {"SHARDS": "2"}, "SHARDS must be 1 with running text, whose lines belong together, but is 2"),
     "BLEU": ([], {"VALID_BLEU": "1"}, "VALID_BLEU must be 0 with running text, which is not translated, but is 1"),
     "a language": (["--lang", "../en"], {}, "SOURCE_LANG must be of letters, digits, _ and -, but is ../en"),
@@ -151,6 +160,25 @@ def test_lengths_are_numbers(stubs: Stubs, text: Path, tmp_path: Path, lengths: 
     (tmp_path / "conf.env").write_text(f"{CONF}TEST_LENGTHS={lengths}\n")
     done = stubs.run(tmp_path / "work", *command(text, "--conf", str(tmp_path / "conf.env")))
     assert done.returncode == 1 and "TEST_LENGTHS must be whole numbers from 2 to 999999, but has " in done.stderr
+
+
+def test_a_validation_text_shorter_than_a_test_length_is_named_before_any_training(
+    stubs: Stubs, text: Path, tmp_path: Path
+):
+    (tmp_path / "conf.env").write_text(f"{CONF}TEST_LENGTHS=(99999 16)\n")
+    done = stubs.run(tmp_path / "work", *command(text, "--conf", str(tmp_path / "conf.env"), "--models", "roformer"))
+    message = r"error: the validation text has (\d+) tokens, but a block of TEST_LENGTHS 99999: give a longer one "
+    found = re.search(message, done.stderr)
+    assert done.returncode == 1 and found and not stubs.calls("fairseq-train"), done.stderr
+    tokens = int(found[1])
+    assert tokens == sum(len(line.split()) + 1 for line in (tmp_path / "work" / "text" / "valid.en").open())
+    # a block has <s> in front
+    (tmp_path / "conf.env").write_text(f"{CONF}TEST_LENGTHS=(16 {tokens + 1})\n")
+    words = command(text, "--conf", str(tmp_path / "conf.env"), "--models", "roformer", "prepare")
+    done = stubs.run(tmp_path / "work", *words)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "conf.env").write_text(f"{CONF}TEST_LENGTHS=(16 {tokens + 2})\n")
+    assert stubs.run(tmp_path / "work", *words).returncode == 1
 
 
 @pytest.mark.parametrize("conf", ["mlm", "bert_base"])

@@ -144,6 +144,24 @@ def test_a_work_folder_that_is_a_file_is_named(stubs: Stubs, tmp_path: Path):
     assert f"WORK must be a folder that can be written, but is {tmp_path}/file" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["raw", "text", "data-bin"])
+def test_a_file_in_the_place_of_a_folder_is_named(stubs: Stubs, tmp_path: Path, name: str):
+    (tmp_path / name).touch()
+    done = stubs.run(tmp_path, *stubs.command("--check"))
+    assert done.returncode == 1 and done.stderr.endswith(
+        f"error: {tmp_path}/{name} must be a folder, but is a file: move it, or choose another folder with WORK\n"
+    )
+
+
+def test_options_of_a_model_in_updates_are_numbers(stubs: Stubs, tmp_path: Path):
+    conf = "TRAIN+=(--warmup-updates 1e3)\n"
+    done = stubs.run(tmp_path, *stubs.command("--check", conf=conf))
+    message = (
+        "--warmup-updates of the model rope must be a whole number from 0, but is 1e3: see MODEL_ROPE and TRAIN of"
+    )
+    assert done.returncode == 1 and message in done.stderr
+
+
 def test_text_that_makes_no_windows_is_named_before_it_is_segmented(stubs: Stubs, tmp_path: Path):
     conf = "WINDOWS=(--size 2)\nWINDOW_OPTIONS=(--any-order --separator sentence)\n"
     done = stubs.run(tmp_path / "work", *stubs.command(conf=conf))

@@ -11,6 +11,10 @@ from tests.support.stubs import Stubs
 
 SCRIPT = str(ROOT / "scripts" / "run_zh.sh")
 CASES = cases(20, seed=9)
+CONF = """# a validation text of a few hundred tokens
+source "$ROOT/scripts/conf/zh.env"
+TEST_LENGTHS=(128)
+"""
 
 
 @pytest.fixture
@@ -24,12 +28,13 @@ def given(tmp_path: Path) -> Path:
     write_cases(folder / "first.json", [{**each, "A": "\n".join(each["A"])} for each in CASES[:5]])
     (folder / "first.json.gz").write_bytes(gzip.compress((folder / "first.json").read_bytes()))
     (folder / "first.json").unlink()
+    (folder / "conf.env").write_text(CONF)
     return folder
 
 
 def command(given: Path, *arguments: str) -> list[str]:
     files = ["--train", str(given / "train.txt"), "--valid", str(given / "valid.txt")]
-    return ["bash", SCRIPT, *files, *arguments]
+    return ["bash", SCRIPT, "--conf", str(given / "conf.env"), *files, *arguments]
 
 
 def test_documents_are_left_out_of_the_training_text_alone_and_the_records_say_so(
@@ -49,7 +54,7 @@ def test_documents_are_left_out_of_the_training_text_alone_and_the_records_say_s
         record = (work / name).read_text()
         assert record.split("\n")[1].startswith("raw/train.zh: 45 lines, ") and f", {counts}\nraw/valid.zh: " in record
     # the same files, and none
-    for arguments in (command(given, *without), ["bash", SCRIPT]):
+    for arguments in (command(given, *without), ["bash", SCRIPT, "--conf", str(given / "conf.env")]):
         again = stubs.run(work, *arguments, "prepare", "--models", "roformer")
         assert again.returncode == 0 and " make " not in again.stderr, again.stderr
     # other files

@@ -54,7 +54,7 @@ def value(call: list[str], option: str) -> str:
 def test_a_stage_begins_with_the_one_before_of_the_same_seed(stubs: Stubs, text: Path, tmp_path: Path, parallel: str):
     work = tmp_path / "work"
     words = command(text, "--models", "roformer roformer_512 roformer_1536", "--seeds", "1,2", "prepare", "train")
-    done = stubs.run(work, *words, PARALLEL=parallel, TRAINING="0.2")
+    done = stubs.run(work, *words, PARALLEL=parallel, TRAINING="0.2", MAX_TOKENS="100")
     assert done.returncode == 0, done.stderr
     calls = {Path(value(call, "--save-dir")).name: call for call in stubs.calls("fairseq-train")}
     assert len(calls) == 6
@@ -64,10 +64,10 @@ def test_a_stage_begins_with_the_one_before_of_the_same_seed(stubs: Stubs, text:
     ]
     for seed in ("", "-seed2"):
         assert "--finetune-from-model" not in calls[f"roformer{seed}"]
-        for name, before, tokens in (("roformer_512", "roformer", 512), ("roformer_1536", "roformer_512", 384)):
+        for name, before, blocks in (("roformer_512", "roformer", 16), ("roformer_1536", "roformer_512", 6)):
             call = calls[f"{name}{seed}"]
             assert value(call, "--finetune-from-model") == f"{work}/{before}{seed}/checkpoint_last.pt"
-            assert int(value(call, "--max-tokens")) * int(value(call, "--update-freq")) == tokens
+            assert int(value(call, "--batch-size")) * int(value(call, "--update-freq")) == blocks
     assert (work / "text" / "vocabulary").is_file() and (work / "raw" / "train.zh").is_file()
     again = stubs.run(work, *words)
     assert again.returncode == 0 and not stubs.calls("fairseq-train"), again.stderr
@@ -108,6 +108,38 @@ def test_a_stage_without_the_one_before_is_not_trained(stubs: Stubs, text: Path,
     done = stubs.run(tmp_path / "work", *command(text, "--models", "roformer_512"))
     assert done.returncode == 1 and "roformer is not trained: run the stage train of roformer first" in done.stderr
     assert not stubs.calls("fairseq-train")
+
+
+UPDATES = "of the model {} must be a whole number from {}, but is {}: see MODEL_{} and TRAIN of --conf zh"
+STEPS = {  # setting -> the option and model that it is in
+    "STEPS=0": "--total-num-update " + UPDATES.format("roformer", 1, "0", "ROFORMER"),
+    "STEPS=abc": "--total-num-update " + UPDATES.format("roformer", 1, "abc", "ROFORMER"),
+    "STEPS_512=-5": "--total-num-update " + UPDATES.format("roformer_512", 1, "-5", "ROFORMER_512"),
+    "STEPS_1536=1e3": "--total-num-update " + UPDATES.format("roformer_1536", 1, "1e3", "ROFORMER_1536"),
+    "MAX_TOKENS=1535": "MAX_TOKENS must hold a block of roformer_1536, 1536 tokens, but is 1535",
+    "GPUS=8": "BATCH_ROFORMER_1536 must be shared evenly by 8 GPUs, but is 4 block(s) of 1536 tokens for roformer_1536",
+}
+
+
+@pytest.mark.parametrize(("setting", "message"), STEPS.items(), ids=STEPS)
+def test_what_a_later_stage_cannot_be_trained_with_is_named_at_once(
+    stubs: Stubs, text: Path, tmp_path: Path, setting: str, message: str
+):
+    name, _, given = setting.partition("=")
+    done = stubs.run(tmp_path / "work", *command(text, "--conf", "zh", "--check"), **{name: given})
+    assert done.returncode == 1 and f"error: {message}" in done.stderr and done.stderr.count("error: ") == 1, (
+        done.stderr
+    )
+
+
+def test_gpus_that_are_found_are_too_many_before_text_is_prepared(stubs: Stubs, text: Path, tmp_path: Path):
+    python = stubs.bin / "python"
+    real = python.read_text()
+    python.write_text(real.replace("0 fp32", "8 bf16"))
+    done = stubs.run(tmp_path / "work", *command(text, "--conf", "zh"))
+    python.write_text(real)
+    assert done.returncode == 1 and f"error: {STEPS['GPUS=8']}" in done.stderr, done.stderr
+    assert not list((tmp_path / "work").rglob("*"))
 
 
 @pytest.mark.parametrize("bpe", ["characters", "words"])
