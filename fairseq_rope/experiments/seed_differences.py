@@ -105,7 +105,7 @@ def seed_difference(
     pairs = {
         seed: (own[seed].values[0], its[seed].values[0])
         for seed in sorted(own.keys() & its.keys())
-        if own[seed].is_like(its[seed]) and not (own[seed].is_behind([its[seed]]) or its[seed].is_behind([own[seed]]))
+        if own[seed].way == its[seed].way and not (own[seed].is_behind([its[seed]]) or its[seed].is_behind([own[seed]]))
     }
     if kind == "ratio":
         values = {seed: math.log(value / other) for seed, (value, other) in pairs.items()}

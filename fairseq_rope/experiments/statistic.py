@@ -1,7 +1,6 @@
 """A statistic of a run, such as a score, and the text of one over several runs: mean ± standard deviation."""
 
 import math
-import re
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Literal
 from fairseq_rope.experiments.train_log import TrainLog
 
 Compared = Literal["not", "difference", "ratio"]
-_VERSION = re.compile(r":[0-9]+\.[0-9]")  # of a library, in a signature
+_VERSIONS = ("version", "sacremoses", "scikit-learn", "scipy")  # of sacreBLEU and other libraries, in a signature
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,10 @@ class Statistic:
     log: TrainLog | None = None
     signature: str = ""
 
-    def is_like(self, other: "Statistic") -> bool:
-        """Return whether both are scored in the same way, by whatever version of a library."""
-        ways = [[part for part in each.signature.split("|") if not _VERSION.search(part)] for each in (self, other)]
-        return ways[0] == ways[1]
+    @property
+    def way(self) -> tuple[str, ...]:
+        """How it was scored, by whatever versions of libraries."""
+        return tuple(part for part in self.signature.split("|") if part.partition(":")[0] not in _VERSIONS)
 
     def is_behind(self, others: Iterable["Statistic"]) -> bool:
         """Return whether it is of a training that has not ended, and one of the others of a training that is ahead."""
