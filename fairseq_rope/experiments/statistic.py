@@ -47,8 +47,20 @@ class Statistic:
 Rows = dict[str, dict[int, Statistic]]  # of a model: name of the statistic -> that of each seed that has it
 
 
+def ways(each_run: Iterable[Statistic]) -> int:
+    """Return in how many ways these were scored; those of several have no mean."""
+    return len({each.way for each in each_run})
+
+
+def ways_text(count: int) -> str:
+    """Return what stands in the place of a mean of scores that were made in several ways."""
+    return f"scored in {count} ways"
+
+
 def cell(each_run: Sequence[Statistic], *, runs: int) -> str:
     """Return one statistic of several runs as text: mean ± sample standard deviation of each number that differs.
+
+    Where they were scored in several ways it says so instead.
 
     Args:
         each_run: of those runs that have it; at least one, all of the same form.
@@ -58,6 +70,8 @@ def cell(each_run: Sequence[Statistic], *, runs: int) -> str:
     first = counted[0]
     columns = zip(*(each.values for each in counted), strict=True)
     text = first.form.format(*(_spread(column, spec) for column, spec in zip(columns, first.specs, strict=True)))
+    if (count := ways(counted)) > 1:
+        text = ways_text(count)
     return text if len(counted) == runs else f"{text} ({len(counted)} of {runs})"
 
 

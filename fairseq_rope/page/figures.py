@@ -7,6 +7,7 @@ from typing import Any
 from fairseq_rope.experiments.figure import MARKERS, line_style
 from fairseq_rope.experiments.length_curves import Point
 from fairseq_rope.experiments.length_figure import plot_length_curves
+from fairseq_rope.experiments.statistic import ways_text
 from fairseq_rope.page.svg import COLORS, label, page_style, svg_text
 from fairseq_rope.page.tables import PageTable, text_table
 
@@ -119,8 +120,10 @@ def _end(bucket: Mapping[str, Any], name: str) -> float:
 
 
 def _bucket_cell(bucket: Mapping[str, Any] | None) -> str:
-    if bucket is None or bucket["mean"] is None:
+    if bucket is None:
         return ""
+    if bucket["ways"] > 1:
+        return ways_text(bucket["ways"])
     if bucket.get("low") is None:
         return f"{bucket['mean']:.2f}"
     return f"{bucket['mean']:.2f} [{bucket['low']:.2f}, {bucket['high']:.2f}]"

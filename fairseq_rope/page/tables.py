@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairseq_rope.experiments.statistic import ways_text
+
 _FIRST = {"epochs, updates": "epochs"}  # the data have the first of two numbers
 
 
@@ -107,7 +109,7 @@ def reach_table(results: Mapping[str, Any]) -> PageTable:
 def _cell(statistic: Mapping[str, Any] | None, difference: Mapping[str, Any] | None, *, runs: int) -> Cell:
     if statistic is None:
         return Cell("")
-    text = _number(statistic, statistic["mean"])
+    text = ways_text(statistic["ways"]) if statistic["ways"] > 1 else _number(statistic, statistic["mean"])
     if statistic["sd"]:
         text += f" ± {_number(statistic, statistic['sd'])}"
     if text and len(statistic["counted"]) < runs:

@@ -199,6 +199,7 @@ def test_what_is_no_number_is_null_for_machines(work: Path):
         "counted": [],
         "mean": None,
         "sd": None,
+        "ways": 1,
         "compared": "not",
         "decimals": 1,
         "lower_is_better": False,
