@@ -56,10 +56,11 @@ def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None
         axes.grid(alpha=0.2, axis="y")
         axes.legend()
         svg = svg_text(figure)
-    rows = []
-    for words, count in names:
-        cells = [next((each for each in row if each["words"] == words), None) for row in buckets.values()]
-        rows.append([f"{words} words, {count:,} sentences", *map(_bucket_cell, cells)])
+    found = [{(each["words"], each["sentences"]): each for each in row} for row in buckets.values()]
+    rows = [
+        [f"{words} words, {count:,} sentences", *(_bucket_cell(row.get((words, count))) for row in found)]
+        for words, count in names
+    ]
     caption = "Means over seeds"
     if any(each.get("low") is not None for row in buckets.values() for each in row):
         caption += "; whiskers are 95% bootstrap intervals, the noise of the test set"
