@@ -200,6 +200,11 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
     return {name: read_report(folder / f"score-{name}.json") for name in names}
 
 
+def files_of_stem(folder: Path, stem: str) -> list[Path]:
+    """Return the files STEM.LANG: not by a pattern, for the stem of test.2016.de is not that of test.de."""
+    return [path for path in folder.glob("*.*") if path.stem == stem]
+
+
 def _size_of(test_set: str) -> int:
     """Return the number at the end of a test set's name, as of test-w12 or valid-512; 0 without."""
     size = test_set.rpartition("-")[2].removeprefix("w")
