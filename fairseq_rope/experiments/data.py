@@ -99,8 +99,7 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     first = next(iter(row.values()))
     # the last letter of a format is `f`, the number before it that of decimals
     decimals = int(first.specs[0].rpartition(".")[2].removesuffix("f"))
-    values = {seed: each.values[0] for seed, each in row.items()}
-    counted = [seed for seed, each in row.items() if math.isfinite(values[seed]) and not each.is_behind(row.values())]
+    counted = [seed for seed, each in row.items() if each.is_counted(row.values())]
     chosen = {"compared": first.compared, "decimals": decimals, "lower_is_better": first.lower_is_better}
     return {**_over_seeds(row, counted), "counted": counted, **chosen}
 

@@ -43,6 +43,10 @@ class Statistic:
         """Return whether it is of a training that has not ended, and one of the others of a training that is ahead."""
         return self.log is not None and any(each.log is not None and self.log.is_behind(each.log) for each in others)
 
+    def is_counted(self, others: Iterable["Statistic"]) -> bool:
+        """Return whether it is in a mean over others too: it has a number, and its training is not behind."""
+        return math.isfinite(self.values[0]) and not self.is_behind(others)
+
 
 Rows = dict[str, dict[int, Statistic]]  # of a model: name of the statistic -> that of each seed that has it
 
@@ -64,15 +68,22 @@ def cell(each_run: Sequence[Statistic], *, runs: int) -> str:
 
     Args:
         each_run: of those runs that have it; at least one, all of the same form.
-        runs: how many runs there are; where some lack the statistic, or are behind others, the text says so.
+        runs: how many runs there are; where some lack the statistic, diverged or are behind others, the text says so.
     """
-    counted = [each for each in each_run if not each.is_behind(each_run)]
+    counted = [each for each in each_run if each.is_counted(each_run)]
+    counted = counted or [each for each in each_run if not each.is_behind(each_run)]
     first = counted[0]
     columns = zip(*(each.values for each in counted), strict=True)
     text = first.form.format(*(_spread(column, spec) for column, spec in zip(columns, first.specs, strict=True)))
     if (count := ways(counted)) > 1:
         text = ways_text(count)
     return text if len(counted) == runs else f"{text} ({len(counted)} of {runs})"
+
+
+def signed(number: float, spec: str) -> str:
+    """Return a number with its sign, but 0.000 where that would be -0.000."""
+    text = format(number, f"+{spec}")
+    return text if text.strip("-0.") else text.removeprefix("-")
 
 
 def _spread(values: Sequence[float], spec: str) -> str:

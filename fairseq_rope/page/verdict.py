@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fairseq_rope.experiments.statistic import ways_text
+from fairseq_rope.experiments.statistic import signed, ways_text
 from fairseq_rope.scoring.classification import METRICS
 
 _NAMES = ("BLEU", "BLEU4", "chrF2", "bits")  # which score is the one that counts: the first of these
@@ -61,7 +61,7 @@ def _compared(results: Mapping[str, Any], statistic: str, baseline: str, other: 
     )
     interval = ""
     if sampled is not None:
-        low, high = (f"{sampled[end]:+.{_decimals(ours)}f}" for end in ("low", "high"))
+        low, high = (signed(sampled[end], f".{_decimals(ours)}f") for end in ("low", "high"))
         interval = f" (95% bootstrap interval {low} to {high})"
     return (
         f"{other} has {_amount(ours)} {score} on {test_set}, {baseline} {_amount(theirs)}{interval}; "
@@ -79,9 +79,9 @@ def _sentence(difference: Mapping[str, Any], what: str, other: str, baseline: st
     mean, low, high = (difference[name] for name in ("mean", "low", "high"))
     seeds, independent = len(difference["seeds"]), difference["independent"]
     over = f"{seeds} seeds" if seeds == independent else f"{seeds} seeds of {independent} pre-trainings"
-    interval = f"95% t interval {low:+{spec}} to {high:+{spec}} over {over}, paired"
+    interval = f"95% t interval {signed(low, spec)} to {signed(high, spec)} over {over}, paired"
     if low <= 0 <= high:
-        return f"No difference between {other} and {baseline} is shown in {what}: {mean:+{spec}} ({interval})."
+        return f"No difference between {other} and {baseline} is shown in {what}: {signed(mean, spec)} ({interval})."
     better = f": {baseline if mean > 0 else other} is better" if of.get("lower_is_better") else ""
     where = "above" if mean > 0 else "below"
     return f"{other} is {abs(mean):{spec}} {what} {where} {baseline}{better} ({interval})."
