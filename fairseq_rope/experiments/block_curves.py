@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 
 from fairseq_rope.experiments.length_curves import Point
+from fairseq_rope.experiments.statistic import Statistic, ways
 from fairseq_rope.experiments.work_folder import Model, reports
 
 
@@ -11,7 +12,8 @@ def block_curves(models: Sequence[Model], test_set: str) -> dict[str, list[Point
     """Return the title of each model -> bits of masked tokens, by the length of blocks, from short ones to long ones.
 
     Args:
-        models: those that have reports WORK/NAME/score-SET-LENGTH.json; others have no points.
+        models: those that have reports WORK/NAME/score-SET-LENGTH.json; others have no points, nor have bits of masks
+            that were drawn in several ways.
         test_set: the name of the text, without a length.
 
     Raises:
@@ -27,14 +29,20 @@ def block_sets(models: Sequence[Model]) -> list[str]:
 
 
 def _points(model: Model, test_set: str) -> list[Point]:
-    bits: dict[tuple[int, float], list[float]] = {}
+    bits: dict[tuple[int, float], list[Statistic]] = {}
     for folder in model.runs.values():
         for name, report in reports(folder).items():
             if "blocks" in report and name == f"{test_set}-{report['length']}":
                 key = report["length"], report["length"] / report["trained_length"]
-                bits.setdefault(key, []).extend(score["value"] for score in report["scores"] if score["name"] == "bits")
-    return [
-        Point(length, relative, statistics.fmean(values), statistics.stdev(values) if len(values) > 1 else None)
-        for (length, relative), values in sorted(bits.items())
-        if values
-    ]
+                bits.setdefault(key, []).extend(
+                    Statistic((score["value"],), signature=score["signature"])
+                    for score in report["scores"]
+                    if score["name"] == "bits"
+                )
+    points = []
+    for (length, relative), found in sorted(bits.items()):
+        if ways(found) == 1:
+            values = [each.values[0] for each in found]
+            deviation = statistics.stdev(values) if len(values) > 1 else None
+            points.append(Point(length, relative, statistics.fmean(values), deviation))
+    return points

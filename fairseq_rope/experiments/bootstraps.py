@@ -11,6 +11,7 @@ from fairseq_rope.experiments.block_bootstraps import block_bootstraps
 from fairseq_rope.experiments.markdown import table
 from fairseq_rope.experiments.pairs import shared_seeds
 from fairseq_rope.experiments.prediction_bootstraps import prediction_bootstraps
+from fairseq_rope.experiments.statistic import signed
 from fairseq_rope.experiments.work_folder import Model, reports
 from fairseq_rope.scoring.bootstrap import Bootstrap, Comparison, Difference, Result
 from fairseq_rope.scoring.checks import ALLOWED
@@ -104,5 +105,5 @@ def _result_cell(result: Result, decimals: int) -> str:
 
 
 def _difference_cell(found: Difference, decimals: int) -> str:
-    mean, low, high = (f"{number:+.{decimals}f}" for number in (found.mean, found.low, found.high))
+    mean, low, high = (signed(number, f".{decimals}f") for number in (found.mean, found.low, found.high))
     return f"{mean} [{low}, {high}], p = {found.p_value:.4f}"

@@ -5,13 +5,12 @@ a source that has changed since, there is no interval.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from fairseq_rope.experiments.bootstraps import settings_of
-from fairseq_rope.experiments.work_folder import Model
+from fairseq_rope.experiments.work_folder import Model, files_of_stem
 from fairseq_rope.scoring.detokenize import bpe_kind, join_bpe
 from fairseq_rope.scoring.evaluation import ScoreSettings
 from fairseq_rope.scoring.length_buckets import bucket_lines
@@ -63,10 +62,9 @@ def bucket_intervals(model: Model, test_set: str, buckets: Buckets) -> Intervals
 
 def _texts(model: Model, test_set: str) -> _Texts | None:
     """Return the texts of a test set; None where one is missing, or has another number of lines."""
-    # not by a pattern: the stem of test.2016.de is not that of test.de
-    files = {seed: file for seed, folder in model.runs.items() for file in _of_stem(folder, f"hyp-{test_set}")}
+    files = {seed: file for seed, folder in model.runs.items() for file in files_of_stem(folder, f"hyp-{test_set}")}
     targets = {file.suffix for file in files.values()}
-    sources = [path.name for path in _of_stem(model.work / "raw", test_set) if path.suffix not in targets]
+    sources = [path.name for path in files_of_stem(model.work / "raw", test_set) if path.suffix not in targets]
     if len(targets) != 1 or len(sources) != 1:
         return None
     source, reference = model.work / "text" / sources[0], model.work / "raw" / f"{test_set}{targets.pop()}"
@@ -78,7 +76,3 @@ def _texts(model: Model, test_set: str) -> _Texts | None:
         return None
     lengths = [len(line.split()) for line in join_bpe(lines, bpe_kind(lines))]
     return _Texts(lengths, refs, hyps, settings_of(next(iter(files.values()))))
-
-
-def _of_stem(folder: Path, stem: str) -> list[Path]:
-    return [path for path in folder.glob("*.*") if path.stem == stem]

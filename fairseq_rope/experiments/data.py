@@ -6,12 +6,14 @@ text. Means are over the seeds that have a number; sd is the sample standard dev
 baseline            the first model, with which each other one is compared
 models              NAME -> a model, in the order of the table:
     seeds           their numbers
-    statistics      NAME -> {values: SEED -> number, counted: [SEED], mean, sd, compared, decimals, lower_is_better}; of
-                    a statistic of two numbers, such as the best loss and its epoch, the first; mean and sd are over the
-                    seeds in counted, those with a number, without trainings that have not ended and are behind another
-                    seed's; compared is not, difference or ratio
+    statistics      NAME -> {values: SEED -> number, counted: [SEED], mean, sd, ways, compared, decimals,
+                    lower_is_better}; of a statistic of two numbers, such as the best loss and its epoch, the first;
+                    mean and sd are over the seeds in counted, those with a number, without trainings that have not
+                    ended and are behind another seed's; ways is in how many ways scores were made, as their signatures
+                    have it but for versions: where it is above 1, mean and sd are null; compared is not, difference or
+                    ratio
     buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd,
-                    low, high}]: the ends of a 95% bootstrap interval of the mean, for the noise of the test set
+                    ways, low, high}]: the ends of a 95% bootstrap interval of the mean, for the noise of the test set
     curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
                     of the same length; seconds are those of training up to then, earlier processes included; and
                     valid_bleu, a fifth, where the training logged BLEU of the validation set
@@ -41,17 +43,18 @@ from pathlib import Path
 from typing import Any
 
 from fairseq_rope.experiments.bootstraps import ModelBootstrap, bootstraps
-from fairseq_rope.experiments.bucket_intervals import Buckets, bucket_intervals
+from fairseq_rope.experiments.bucket_intervals import bucket_intervals
 from fairseq_rope.experiments.origins import origin_notes
 from fairseq_rope.experiments.pairs import pair_notes
 from fairseq_rope.experiments.reach import reaches
 from fairseq_rope.experiments.remarks import run_folders, run_notes, score_signatures
 from fairseq_rope.experiments.same_data import compared_models
 from fairseq_rope.experiments.seed_differences import seed_differences
-from fairseq_rope.experiments.statistic import Statistic
+from fairseq_rope.experiments.statistic import Statistic, ways
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import (
     Model,
+    bucket_statistic,
     is_trained,
     model_rows,
     reports,
@@ -96,28 +99,31 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     first = next(iter(row.values()))
     # the last letter of a format is `f`, the number before it that of decimals
     decimals = int(first.specs[0].rpartition(".")[2].removesuffix("f"))
-    values = {seed: each.values[0] for seed, each in row.items()}
-    counted = [seed for seed, each in row.items() if math.isfinite(values[seed]) and not each.is_behind(row.values())]
+    counted = [seed for seed, each in row.items() if each.is_counted(row.values())]
     chosen = {"compared": first.compared, "decimals": decimals, "lower_is_better": first.lower_is_better}
-    return {**_over_seeds(values, counted), "counted": counted, **chosen}
+    return {**_over_seeds(row, counted), "counted": counted, **chosen}
 
 
 def _buckets(model: Model) -> dict[str, list[dict[str, Any]]]:
-    values: dict[str, dict[tuple[str, int], dict[int, float]]] = {}
+    rows: dict[str, dict[tuple[str, int], dict[int, Statistic]]] = {}
     for seed, folder in model.runs.items():
         for test_set, report in reports(folder).items():
             for bucket in report.get("buckets", []):
                 key = bucket["words"], bucket["sentences"]
-                values.setdefault(test_set, {}).setdefault(key, {})[seed] = bucket["score"]["value"]
-    return {test_set: _bucket_rows(model, test_set, rows) for test_set, rows in values.items()}
+                rows.setdefault(test_set, {}).setdefault(key, {})[seed] = bucket_statistic(bucket)
+    return {test_set: _bucket_rows(model, test_set, buckets) for test_set, buckets in rows.items()}
 
 
-def _bucket_rows(model: Model, test_set: str, buckets: Buckets) -> list[dict[str, Any]]:
-    intervals = bucket_intervals(model, test_set, buckets)
+def _bucket_rows(
+    model: Model, test_set: str, buckets: Mapping[tuple[str, int], Mapping[int, Statistic]]
+) -> list[dict[str, Any]]:
+    alike = {key: row for key, row in buckets.items() if ways(row.values()) == 1}
+    scores = {key: {seed: each.values[0] for seed, each in row.items()} for key, row in alike.items()}
+    intervals = bucket_intervals(model, test_set, scores)
     rows = []
-    for (words, sentences), values in buckets.items():
+    for (words, sentences), row in buckets.items():
         low, high = intervals.get((words, sentences), (None, None))
-        rows.append({"words": words, "sentences": sentences, **_over_seeds(values, values), "low": low, "high": high})
+        rows.append({"words": words, "sentences": sentences, **_over_seeds(row, row), "low": low, "high": high})
     return rows
 
 
@@ -157,13 +163,15 @@ def _curve(folder: Path) -> dict[str, Any]:
     return curve
 
 
-def _over_seeds(values: Mapping[int, float], counted: Iterable[int]) -> dict[str, Any]:
-    """Return the value of each seed, and mean and standard deviation of the seeds that are counted."""
-    numbers = [values[seed] for seed in counted if math.isfinite(values[seed])]
+def _over_seeds(row: Mapping[int, Statistic], counted: Iterable[int]) -> dict[str, Any]:
+    """Return the value of each seed, and mean and standard deviation of the seeds that are counted, if scored alike."""
+    count = ways(row.values())
+    numbers = [row[seed].values[0] for seed in counted] if count == 1 else []
     return {
-        "values": {seed: number(value) for seed, value in values.items()},
+        "values": {seed: number(each.values[0]) for seed, each in row.items()},
         "mean": statistics.fmean(numbers) if numbers else None,
         "sd": statistics.stdev(numbers) if len(numbers) > 1 else None,
+        "ways": count,
     }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fairseq_rope.experiments.statistic import ways
 from fairseq_rope.experiments.work_folder import Model, model_rows, run_statistics
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import read_lines
@@ -42,7 +43,7 @@ def length_curves(
 
     Args:
         work: a recipe's work folder.
-        models: those that have scores of the test set; others have no points.
+        models: those that have scores of the test set; others have no points, nor have scores made in several ways.
         test_set: its name, without windows.
         source_lang: the language whose lengths count.
         score: the name of the score, of whole windows.
@@ -57,8 +58,9 @@ def length_curves(
         points = []
         for sentences, length in lengths.items():
             name = test_set if sentences == 1 else f"{test_set}-w{sentences}"
-            values = [each.values[0] for each in rows.get(f"{name}: {score}", {}).values()]
-            if values:
+            scores = rows.get(f"{name}: {score}", {}).values()
+            if ways(scores) == 1:
+                values = [each.values[0] for each in scores]
                 deviation = statistics.stdev(values) if len(values) > 1 else None
                 points.append(Point(sentences, length, statistics.fmean(values), deviation))
         curves[model.title] = points

@@ -9,7 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairseq_rope.experiments.statistic import Compared, Statistic
+from fairseq_rope.experiments.statistic import Compared, Statistic, signed
 from fairseq_rope.experiments.student_t import central_quantile
 from fairseq_rope.experiments.work_folder import Model, model_rows, pretraining, run_statistics
 
@@ -105,7 +105,7 @@ def seed_difference(
     pairs = {
         seed: (own[seed].values[0], its[seed].values[0])
         for seed in sorted(own.keys() & its.keys())
-        if own[seed].is_like(its[seed]) and not (own[seed].is_behind([its[seed]]) or its[seed].is_behind([own[seed]]))
+        if own[seed].way == its[seed].way and not (own[seed].is_behind([its[seed]]) or its[seed].is_behind([own[seed]]))
     }
     if kind == "ratio":
         values = {seed: math.log(value / other) for seed, (value, other) in pairs.items()}
@@ -142,7 +142,7 @@ def difference_cell(difference: SeedDifference, spec: str, *, seeds: int) -> str
     """Return a difference as text, mean [low, high]; it says so where it is of fewer than these seeds."""
     is_ratio = difference.kind == "ratio"
     numbers = (difference.mean, difference.low, difference.high)
-    mean, low, high = (format(number, ".2f" if is_ratio else f"+{spec}") for number in numbers)
+    mean, low, high = (format(number, ".2f") if is_ratio else signed(number, spec) for number in numbers)
     text = f"{'× ' if is_ratio else ''}{mean} [{low}, {high}]"
     if difference.independent < len(difference.seeds):
         text += f", {difference.independent} pre-trainings"

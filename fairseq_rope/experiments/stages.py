@@ -69,17 +69,16 @@ def _stage(folder: Path) -> dict[str, Statistic]:
     for report in _masked_reports(folder):
         found["length"] = Statistic((report["trained_length"],), specs=(",.0f",))
         if report["length"] == report["trained_length"]:
-            for name, value in _scores(report).items():
-                found[name] = Statistic((value,))
+            found |= _scores(report)
     return found
 
 
 def _read(folder: Path) -> dict[str, Statistic]:
     """Return loss and accuracy of each length that a run could read."""
     return {
-        f"{name} at {report['length']}": Statistic((value,))
+        f"{name} at {report['length']}": statistic
         for report in _masked_reports(folder)
-        for name, value in _scores(report).items()
+        for name, statistic in _scores(report).items()
     }
 
 
@@ -87,6 +86,9 @@ def _masked_reports(folder: Path) -> list[dict[str, Any]]:
     return [report for report in reports(folder).values() if "trained_length" in report]
 
 
-def _scores(report: dict[str, Any]) -> dict[str, float]:
-    scores = {score["name"]: score["value"] for score in report["scores"]}
-    return {"loss": scores["bits"] * math.log(2), "accuracy": scores["accuracy"]} if scores else {}
+def _scores(report: dict[str, Any]) -> dict[str, Statistic]:
+    units = {"bits": ("loss", math.log(2)), "accuracy": ("accuracy", 1)}
+    return {
+        units[score["name"]][0]: Statistic((score["value"] * units[score["name"]][1],), signature=score["signature"])
+        for score in report["scores"]
+    }

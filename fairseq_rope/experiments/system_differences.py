@@ -8,7 +8,7 @@ from fairseq_rope.experiments.bootstraps import pooled_table
 from fairseq_rope.experiments.markdown import table
 from fairseq_rope.experiments.pairs import ONE_SEED
 from fairseq_rope.experiments.seed_differences import t_interval
-from fairseq_rope.experiments.statistic import Statistic, cell
+from fairseq_rope.experiments.statistic import Statistic, cell, signed
 from fairseq_rope.scoring.bootstrap import Bootstrap, Difference
 
 
@@ -75,7 +75,8 @@ def systems_text(found: Sequence[Bootstrap]) -> str:
     for each in system_differences(found):
         scores[each.metric] = {row.system: _spread(row.values) for row in each.scores}
         seed_differences[each.metric] = {
-            row.system: f"{row.mean:+.2f} [{row.low:+.2f}, {row.high:+.2f}]" for row in each.seed_differences
+            row.system: f"{signed(row.mean, '.2f')} [{signed(row.low, '.2f')}, {signed(row.high, '.2f')}]"
+            for row in each.seed_differences
         }
     baseline, seeds = next((name, len(row)) for name, row in found[0].scores.items())
     training, pooled = ONE_SEED, ""

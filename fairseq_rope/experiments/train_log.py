@@ -15,6 +15,7 @@ _END = r"(?: \||$)"
 _NUMBER = r"([0-9]{1,15})"
 _VALID = re.compile(rf"epoch {_NUMBER} \| valid on (.*?)\| loss (\S+) .*\| num_updates {_NUMBER}{_END}")
 _BLEU = re.compile(r" \| bleu (\S+) \|")
+_BEST = " | best_"  # the best validation so far, which checkpoints hold: a process that goes on from one names it
 _TRAIN = re.compile(rf"epoch [0-9]+ \| loss .*\| wall (\S+){_END}")
 _UPDATES = re.compile(rf"\| num_updates {_NUMBER} \|")
 _INNER = re.compile(rf"epoch [0-9]+: .*, num_updates={_NUMBER}, .*, wall=([0-9.]{{1,15}})$")
@@ -94,14 +95,16 @@ class TrainLog:
 def read_train_log(path: Path) -> TrainLog:
     """Read a log; what was repeated after a resume counts as it last was, and a last line without its end does not.
 
+    Nor does what a resume from an earlier checkpoint gave up, or a training that another one followed in the same log.
+
     Raises:
         NoValidationError: no validation is in it.
         UserError: the file is missing, or an entry is damaged.
     """
     if not path.is_file():
         raise UserError(f"there is no training log {path}")
-    validations: dict[int, Validation] = {}
-    parameters, is_finished, subset = 0, False, ""
+    validations: list[Validation] = []
+    parameters, is_finished, begins, subset = 0, False, False, ""
     speed, clock = _Speed(), WallClock()
     # paths in a log may be in any encoding
     for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1], start=1):
@@ -112,8 +115,14 @@ def read_train_log(path: Path) -> TrainLog:
                 continue
             epoch, updates = int(match[1]), int(match[4])
             loss, bleu = _float(match[3], f"{path}:{number}: loss"), _BLEU.search(line)
-            validations[updates] = Validation(
-                epoch, updates, loss, None if bleu is None else _float(bleu[1], f"{path}:{number}: bleu")
+            if begins and _BEST not in line:
+                validations.clear()
+                speed.begin_anew()
+                clock.begin_anew()
+            begins = False
+            _drop(validations, beyond=updates - 1)
+            validations.append(
+                Validation(epoch, updates, loss, None if bleu is None else _float(bleu[1], f"{path}:{number}: bleu"))
             )
             clock.end_part(updates)
         elif "| valid on " in line:
@@ -127,16 +136,16 @@ def read_train_log(path: Path) -> TrainLog:
         elif match := _INNER.search(line):
             wall = _float(match[2], f"{path}:{number}: wall")
             clock.read(wall, int(match[1]), pace=_pace(line, f"{path}:{number}"))
+            _drop(validations, beyond=int(match[1]))
         elif match := _PARAMETERS.search(line):
-            parameters, is_finished = int(match[1].replace(",", "") or 0), False
+            parameters, is_finished, begins = int(match[1].replace(",", "") or 0), False, True
             speed.begin_process()
             clock.begin_process()
         elif "done training in " in line:
             is_finished = True
     if not validations:
         raise NoValidationError(f"{path}: no validation is in this log")
-    ordered = [validations[updates] for updates in sorted(validations)]
-    return TrainLog(ordered, parameters, clock.seconds, speed.words_per_second, clock, is_finished)
+    return TrainLog(validations, parameters, clock.seconds, speed.words_per_second, clock, is_finished)
 
 
 def needed_lines(path: Path) -> list[str]:
@@ -148,6 +157,12 @@ def needed_lines(path: Path) -> list[str]:
         for line, _ in itertools.groupby(line.removesuffix("\r") for line in lines)
         if "| valid on " in line or "done training in " in line or any(pattern.search(line) for pattern in needed)
     ]
+
+
+def _drop(validations: list[Validation], *, beyond: int) -> None:
+    """Drop the validations after more updates than these, which a training that stands there has lost."""
+    while validations and validations[-1].updates > beyond:
+        validations.pop()
 
 
 class _Speed:
@@ -162,6 +177,11 @@ class _Speed:
         self.processes += 1
         if self.processes > 1:
             self.updates = None
+
+    def begin_anew(self) -> None:
+        """Forget the processes before this one, which began at 0 updates."""
+        self.rates.clear()
+        self.updates = self.updates or 0
 
     def end_epoch(self, line: str, named: str) -> None:
         if match := _SPEED.search(line):

@@ -26,6 +26,13 @@ class WallClock:
         """Note that a process begins."""
         self._begins = True
 
+    def begin_anew(self) -> None:
+        """Forget the processes before this one, which began at 0 updates."""
+        if self._begins:  # else a line of this one has told where it began
+            self.seconds = math.nan
+            self._updates, self._times = [0], [0.0]
+            self._stops.clear()
+
     def end_part(self, updates: int) -> None:
         """Note that a validation or an epoch ends after so many updates, where a checkpoint may have been written."""
         self._stops.add(updates)

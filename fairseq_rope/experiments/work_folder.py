@@ -13,7 +13,7 @@ WORK/raw/SET.LANG                raw references
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -149,8 +149,9 @@ def window_statistics(name: str, report: dict[str, Any]) -> dict[str, Statistic]
     """Return what the report of a test set has of windows of several sentences: none where each line is a sentence."""
     if not (windows := report.get("windows")):
         return {}
+    score = windows["sentences"]
     return {
-        f"{name}: BLEU by sentence": Statistic((windows["sentences"]["value"],), compared="difference"),
+        f"{name}: BLEU by sentence": Statistic((score["value"],), compared="difference", signature=score["signature"]),
         f"{name}: windows of another number": Statistic((windows["wrong"],), specs=(",.0f",)),
     }
 
@@ -177,10 +178,15 @@ def _training_statistics(folder: Path) -> dict[str, Statistic]:
 def bucket_statistics(folder: Path) -> dict[str, Statistic]:
     """Return a run's BLEU by the length of the source, by name."""
     return {
-        f"{name}: {bucket['words']} words, {bucket['sentences']} sentences": Statistic((bucket["score"]["value"],))
+        f"{name}: {bucket['words']} words, {bucket['sentences']} sentences": bucket_statistic(bucket)
         for name, report in reports(folder).items()
         for bucket in report.get("buckets", [])
     }
+
+
+def bucket_statistic(bucket: Mapping[str, Any]) -> Statistic:
+    """Return the BLEU of a bucket of a report."""
+    return Statistic((bucket["score"]["value"],), signature=bucket["score"]["signature"])
 
 
 def reports(folder: Path) -> dict[str, dict[str, Any]]:
@@ -192,6 +198,11 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
     names = sorted((path.stem.removeprefix("score-") for path in folder.glob("score-*.json")), key=_size_of)
     names.sort(key=lambda name: name.rpartition("-")[0] if _size_of(name) else name, reverse=True)
     return {name: read_report(folder / f"score-{name}.json") for name in names}
+
+
+def files_of_stem(folder: Path, stem: str) -> list[Path]:
+    """Return the files STEM.LANG: not by a pattern, for the stem of test.2016.de is not that of test.de."""
+    return [path for path in folder.glob("*.*") if path.stem == stem]
 
 
 def _size_of(test_set: str) -> int:

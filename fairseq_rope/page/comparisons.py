@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairseq_rope.experiments.work_folder import Model, reports
+from fairseq_rope.experiments.work_folder import Model, files_of_stem, reports
 from fairseq_rope.page.samples import Sample, largest_differences
 from fairseq_rope_data.files import read_lines
 
@@ -59,7 +59,8 @@ def _pairs(models: Sequence[Model]) -> Iterator[tuple[str, str, int, Path, Path]
 
 def _comparison(baseline: str, model: str, seed: int, theirs: Path, ours: Path, *, shown: int) -> Comparison:
     reference = _reference(ours)
-    source = next((path for path in sorted(reference.parent.glob(f"{reference.stem}.*")) if path != reference), None)
+    found = [path for path in files_of_stem(reference.parent, reference.stem) if path != reference]
+    source = found[0] if len(found) == 1 else None
     references, before, after = ([*read_lines(path)] for path in (reference, theirs, ours))
     sources = [*read_lines(source)] if source is not None else []
     report = reports(ours.parent).get(reference.stem, {})

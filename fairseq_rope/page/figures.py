@@ -7,6 +7,7 @@ from typing import Any
 from fairseq_rope.experiments.figure import MARKERS, line_style
 from fairseq_rope.experiments.length_curves import Point
 from fairseq_rope.experiments.length_figure import plot_length_curves
+from fairseq_rope.experiments.statistic import ways_text
 from fairseq_rope.page.svg import COLORS, label, page_style, svg_text
 from fairseq_rope.page.tables import PageTable, text_table
 
@@ -55,10 +56,11 @@ def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None
         axes.grid(alpha=0.2, axis="y")
         axes.legend()
         svg = svg_text(figure)
-    rows = []
-    for words, count in names:
-        cells = [next((each for each in row if each["words"] == words), None) for row in buckets.values()]
-        rows.append([f"{words} words, {count:,} sentences", *map(_bucket_cell, cells)])
+    found = [{(each["words"], each["sentences"]): each for each in row} for row in buckets.values()]
+    rows = [
+        [f"{words} words, {count:,} sentences", *(_bucket_cell(row.get((words, count))) for row in found)]
+        for words, count in names
+    ]
     caption = "Means over seeds"
     if any(each.get("low") is not None for row in buckets.values() for each in row):
         caption += "; whiskers are 95% bootstrap intervals, the noise of the test set"
@@ -119,8 +121,10 @@ def _end(bucket: Mapping[str, Any], name: str) -> float:
 
 
 def _bucket_cell(bucket: Mapping[str, Any] | None) -> str:
-    if bucket is None or bucket["mean"] is None:
+    if bucket is None:
         return ""
+    if bucket["ways"] > 1:
+        return ways_text(bucket["ways"])
     if bucket.get("low") is None:
         return f"{bucket['mean']:.2f}"
     return f"{bucket['mean']:.2f} [{bucket['low']:.2f}, {bucket['high']:.2f}]"

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairseq_rope.experiments.statistic import signed, ways_text
+
 _FIRST = {"epochs, updates": "epochs"}  # the data have the first of two numbers
 
 
@@ -82,8 +84,8 @@ def bootstraps_table(results: Mapping[str, Any]) -> PageTable:
         direction = "" if low <= 0 <= high else "up" if mean > 0 else "down"
         seeds = ", ".join(map(str, each["seeds"]))
         row = [f"{each['model']} less {each['baseline']}, {each['test_set']}", each["metric"], seeds]
-        signed, ends = f"{mean:+.{each['decimals']}f}", (f"{end:+.{each['decimals']}f}" for end in (low, high))
-        interval = Cell(signed, "[{}, {}]".format(*ends), direction)
+        difference, *ends = (signed(number, f".{each['decimals']}f") for number in (mean, low, high))
+        interval = Cell(difference, "[{}, {}]".format(*ends), direction)
         rows.append([*map(Cell, row), interval, Cell(f"{each['p_value']:.4f}")])
     return PageTable(["", "score", "seeds", "difference", "p"], rows)
 
@@ -107,7 +109,7 @@ def reach_table(results: Mapping[str, Any]) -> PageTable:
 def _cell(statistic: Mapping[str, Any] | None, difference: Mapping[str, Any] | None, *, runs: int) -> Cell:
     if statistic is None:
         return Cell("")
-    text = _number(statistic, statistic["mean"])
+    text = ways_text(statistic["ways"]) if statistic["ways"] > 1 else _number(statistic, statistic["mean"])
     if statistic["sd"]:
         text += f" ± {_number(statistic, statistic['sd'])}"
     if text and len(statistic["counted"]) < runs:
@@ -119,8 +121,8 @@ def _cell(statistic: Mapping[str, Any] | None, difference: Mapping[str, Any] | N
     direction = "" if low <= equal <= high else "up" if mean > equal else "down"
     if difference["kind"] == "ratio":
         return Cell(text, f"× {mean:.2f} [{low:.2f}, {high:.2f}]", direction)
-    signed = (f"{value:+.{statistic['decimals']}f}" for value in (mean, low, high))
-    return Cell(text, "{} [{}, {}]".format(*signed), direction)
+    numbers = (signed(value, f".{statistic['decimals']}f") for value in (mean, low, high))
+    return Cell(text, "{} [{}, {}]".format(*numbers), direction)
 
 
 def _number(statistic: Mapping[str, Any] | None, value: float | None) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from fairseq_rope.experiments.statistic import signed, ways_text
 from fairseq_rope.scoring.classification import METRICS
 
 _NAMES = ("BLEU", "BLEU4", "chrF2", "bits")  # which score is the one that counts: the first of these
@@ -35,6 +36,8 @@ def verdicts(results: Mapping[str, Any]) -> list[str]:
     test_set, _, score = statistic.partition(": ")
     if not others:
         found = results["models"][baseline]["statistics"].get(statistic)
+        if found is not None and found["ways"] > 1:
+            return [_unlike(baseline, found, f"{score} on {test_set}")]
         return [f"{baseline} reaches {_amount(found)} {score} on {test_set}{_runs(found)}."]
     return [_compared(results, statistic, baseline, other) for other in others]
 
@@ -50,17 +53,24 @@ def _compared(results: Mapping[str, Any], statistic: str, baseline: str, other: 
     if ours is None or theirs is None:
         missing = other if ours is None else baseline
         return f"{missing} has no {score} on {test_set} yet."
+    for name, found in ((baseline, theirs), (other, ours)):
+        if found["ways"] > 1:
+            return _unlike(name, found, f"{score} on {test_set}")
     sampled = next(
         (x for x in results["bootstraps"] if (x["test_set"], x["model"], x["metric"]) == (test_set, other, score)), None
     )
     interval = ""
     if sampled is not None:
-        low, high = (f"{sampled[end]:+.{_decimals(ours)}f}" for end in ("low", "high"))
+        low, high = (signed(sampled[end], f".{_decimals(ours)}f") for end in ("low", "high"))
         interval = f" (95% bootstrap interval {low} to {high})"
     return (
         f"{other} has {_amount(ours)} {score} on {test_set}, {baseline} {_amount(theirs)}{interval}; "
         "with fewer than two independent seeds in common nothing can be concluded about training."
     )
+
+
+def _unlike(name: str, found: Mapping[str, Any], what: str) -> str:
+    return f"The trainings of {name} have no mean {what}: they are {ways_text(found['ways'])}."
 
 
 def _sentence(difference: Mapping[str, Any], what: str, other: str, baseline: str, *, of: Mapping[str, Any]) -> str:
@@ -69,9 +79,9 @@ def _sentence(difference: Mapping[str, Any], what: str, other: str, baseline: st
     mean, low, high = (difference[name] for name in ("mean", "low", "high"))
     seeds, independent = len(difference["seeds"]), difference["independent"]
     over = f"{seeds} seeds" if seeds == independent else f"{seeds} seeds of {independent} pre-trainings"
-    interval = f"95% t interval {low:+{spec}} to {high:+{spec}} over {over}, paired"
+    interval = f"95% t interval {signed(low, spec)} to {signed(high, spec)} over {over}, paired"
     if low <= 0 <= high:
-        return f"No difference between {other} and {baseline} is shown in {what}: {mean:+{spec}} ({interval})."
+        return f"No difference between {other} and {baseline} is shown in {what}: {signed(mean, spec)} ({interval})."
     better = f": {baseline if mean > 0 else other} is better" if of.get("lower_is_better") else ""
     where = "above" if mean > 0 else "below"
     return f"{other} is {abs(mean):{spec}} {what} {where} {baseline}{better} ({interval})."

@@ -68,6 +68,39 @@ def test_fine_tunings_of_one_pretrained_model_are_one_value(tmp_path: Path):
     assert table[3] == ["300", "7.000", "8.000", "+1.000"]
 
 
+def test_columns_that_do_not_subtract_say_that_the_difference_is_of_pretrainings(tmp_path: Path):
+    # (2 + 2 - 1) / 3, but of the means of two pre-trainings (2 - 1) / 2
+    for seed, (loss, begun) in enumerate(((9.0, "a"), (9.0, "a"), (6.0, "b")), 1):
+        add_curve(tmp_path, f"rope-seed{seed}", [9, 8, 7])
+        (add_curve(tmp_path, f"bert-seed{seed}", [9, 8, loss]) / "pretrained").write_text(begun)
+    (text,) = equal_updates_texts(find_models(tmp_path, ["rope", "bert"]))
+    assert text.startswith(
+        "Validation loss after equal updates, mean over the seeds of both; the difference is the mean of the means of "
+        "each of 2 pre-trainings:\n"
+    )
+    last = cells(text.splitlines()[-1])
+    assert last[:3] == ["300", "7.000", "8.000"] and last[3].startswith("+0.500 [")
+
+
+def test_a_seed_that_diverged_is_left_out_and_the_table_says_so(tmp_path: Path):
+    for seed, last in (("", 8.0), ("-seed2", 7.0), ("-seed3", 1.0)):
+        add_curve(tmp_path, f"rope{seed}", [9, 8, 7, 6])
+        add_curve(tmp_path, f"bert{seed}", [9, *[float("nan") if last == 1 else 9] * 2, last])
+    (text,) = equal_updates_texts(find_models(tmp_path, ["rope", "bert"]))
+    assert text.startswith("Validation loss after equal updates, mean over 2 of 3 seeds of both:\n")
+    last = cells(text.splitlines()[-1])
+    assert last[:3] == ["400", "6.000", "7.500"]
+    assert last[3].startswith("+1.500 [") and last[3].endswith("] (2 of 3)")
+
+
+def test_a_loss_that_is_written_as_zero_has_no_minus(tmp_path: Path):
+    for seed in ("", "-seed2"):
+        add_curve(tmp_path, f"rope{seed}", [9, 8, 7.0002])
+        add_curve(tmp_path, f"bert{seed}", [9, 8.0002, 7])
+    (table,) = tables(tmp_path, "rope", "bert")
+    assert [row[3] for row in table[2:]] == ["+0.000 [+0.000, +0.000]", "0.000 [0.000, 0.000]"]
+
+
 def test_no_table_without_a_course(tmp_path: Path):
     add_curve(tmp_path, "rope", [9, 8, 7, 6])
     add_curve(tmp_path, "short", [9, 8])

@@ -199,6 +199,7 @@ def test_what_is_no_number_is_null_for_machines(work: Path):
         "counted": [],
         "mean": None,
         "sd": None,
+        "ways": 1,
         "compared": "not",
         "decimals": 1,
         "lower_is_better": False,
@@ -211,6 +212,8 @@ def test_a_seed_that_diverged_is_not_counted_in_a_mean(work: Path):
     log.write_text(re.sub("loss (9.5|8.5)", "loss nan", log.read_text()))
     loss = json.loads(results_json(work))["models"]["rope"]["statistics"]["valid loss, best"]
     assert (loss["values"], loss["counted"], loss["mean"]) == ({"1": 8.25, "2": None}, [1], 8.25)
+    table = statistics_table(find_models(work, ["rope"]), run_statistics)
+    assert ["valid loss, best", "8.250 (epoch 2) (1 of 2)"] in map(cells, table.splitlines())
 
 
 @pytest.mark.parametrize(

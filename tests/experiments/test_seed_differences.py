@@ -112,12 +112,22 @@ def test_a_training_whose_loss_is_no_number_is_no_pair(tmp_path: Path):
     assert loss.seeds == [1, 2] and math.isfinite(loss.mean)
 
 
-@pytest.mark.parametrize(("other", "pairs"), [("tok:as-is|version:2.5.1", 1), ("tok:as-is|case:lc", 0)])
-def test_scores_made_in_different_ways_are_no_pairs(tmp_path: Path, other: str, pairs: int):
+@pytest.mark.parametrize(
+    ("signature", "other", "pairs"),
+    [
+        ("tok:as-is|version:2.6.0", "tok:as-is|version:2.5.1", 1),
+        ("tok:as-is|version:2.6.0|sacremoses:0.2.0", "tok:as-is|version:2.6.0|sacremoses:0.1.1", 1),
+        ("classes:2|scikit-learn:1.9.1", "classes:2|scikit-learn:1.8.0", 1),
+        ("numbers|scipy:1.17.1", "numbers|scipy:1.16.0", 1),
+        ("tok:as-is", "tok:as-is|case:lc", 0),
+        ("masked:0.15|mask-seed:1", "masked:0.3|mask-seed:1", 0),
+    ],
+)
+def test_scores_made_in_different_ways_are_no_pairs(tmp_path: Path, signature: str, other: str, pairs: int):
     for seed in (1, 2):
-        add_run(tmp_path, f"rope-seed{seed}", bleu4=40.0)
-        file = add_run(tmp_path, f"alibi-seed{seed}", bleu4=41.0 + seed) / "score-test.json"
-        file.write_text(file.read_text().replace("tok:as-is", other))
+        for model, its in (("rope", signature), ("alibi", other)):
+            file = add_run(tmp_path, f"{model}-seed{seed}", bleu4=41.0 + seed) / "score-test.json"
+            file.write_text(file.read_text().replace("tok:as-is", its))
     found = seed_differences(find_models(tmp_path, ["rope", "alibi"]))
     assert [each.statistic for each in found].count("test: BLEU4") == pairs
 

@@ -137,6 +137,32 @@ def valid(updates: int) -> str:
 SIZE = LOG.splitlines(keepends=True)[0]
 
 
+def course(first: int, *updates: int, best: str = " | best_loss 9") -> str:
+    """Return the validations of a process, and the lines between them; the first one may not know of a best loss."""
+    texts = [timed(each - 10, each, inner=True) + valid(each).replace("\n", f"{best}\n") for each in updates]
+    return SIZE + timed(first - 10, first, inner=True) + valid(first).replace("\n", f"{best}\n") + "".join(texts)
+
+
+def test_what_a_resume_from_an_earlier_checkpoint_gave_up_does_not_count(tmp_path: Path):
+    path = tmp_path / "train.log"
+    path.write_text(course(100, 200, 300, 400) + course(200))
+    log = read_train_log(path)
+    assert ([each.updates for each in log.validations], log.updates) == ([100, 200], 200)
+    # before its first validation: at 200 at most it was begun
+    path.write_text(course(100, 200, 300, 400) + SIZE + timed(250, 40, inner=True))
+    assert [each.updates for each in read_train_log(path).validations] == [100, 200]
+
+
+def test_a_training_that_was_begun_anew_in_the_same_log_is_the_only_one(tmp_path: Path):
+    path, speed = tmp_path / "train.log", epoch(100, 900, 50)
+    earlier = course(50, 100, 150, 200, best="") + epoch(200, 900, 5) + epoch(250, 900, 5)
+    anew = SIZE + valid(100) + speed + valid(200).replace("\n", " | best_loss 9\n")
+    path.write_text(earlier + anew)
+    log = read_train_log(path)
+    assert [each.updates for each in log.validations] == [100, 200]
+    assert (log.words_per_second, log.seconds, log.clock.seconds_at(100)) == (pytest.approx(100 * 900 / 50), 9, 9)
+
+
 def clock_of(path: Path, text: str) -> tuple[WallClock, float]:
     path.write_text(text)
     log = read_train_log(path)

@@ -14,6 +14,7 @@ def results(values: dict[str, list[float]], *differences: tuple[str, float, floa
             "values": {str(i + 1): score for i, score in enumerate(scores)},
             "mean": mean,
             "sd": 0.5 if len(scores) > 1 else None,
+            "ways": 1,
         }
         models[name] = {"statistics": {"epochs, updates": {}, "test: chrF2": statistic, "test: BLEU": statistic}}
         if not scores:
