@@ -22,6 +22,8 @@ on_error() {
 set -E
 shopt -s inherit_errexit # or bash turns `set -e` off in $( ... )
 trap 'on_error "${BASH_SOURCE[0]##*/}, line $LINENO" "$BASH_COMMAND"' ERR
+# shellcheck source=scripts/lib/ending.sh
+source "$ROOT/scripts/lib/ending.sh"
 
 # usage_from_header [FILE]: print the comment at the top of the script, its only help text.
 usage_from_header() {

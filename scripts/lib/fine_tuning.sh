@@ -132,13 +132,13 @@ each_found() {
 }
 
 compare_tuned() { # MODEL SEED DIR
-  local rate set
+  local rate file
   for rate in "${RATES[@]}"; do
     [[ ! -d $3/lr-$rate ]] || ! has_checkpoint "$3/lr-$rate" ||
       compare_record "$3/lr-$rate" "$3/lr-$rate/settings" "$(train_record "$1" "$2" "$rate")"
   done
-  for set in "${SETS[@]}"; do
-    [[ ! -s $3/score-$set.json ]] || compare_record "$3/score-$set.json" "$3/score-$set.json.settings" "$(score_record "$1" "$2")"
+  for file in "$3"/score-*.json; do # of SETS or not: they end in one table
+    [[ ! -s $file ]] || compare_record "$file" "$file.settings" "$(score_record "$1" "$2")"
   done
 }
 

@@ -53,11 +53,13 @@ score_masked() {
   python -m fairseq_rope.tools.masked --path "$1" --data "$WORK/data-bin" --allow beyond-table --json "${@:2}"
 }
 
-compare_evaluation() { # DIR RECORD OPTION...
-  local length
-  for length in "${TEST_LENGTHS[@]}"; do
-    [[ ! -s $1/score-valid-$length.json ]] ||
-      compare_record "$1/score-valid-$length.json" "$1/score-valid-$length.json.settings" "$(score_record "$2" "$length" "${@:3}")"
+# compare_evaluation DIR RECORD OPTION...: all lengths that are there, TEST_LENGTHS or not: they end in one table.
+compare_evaluation() {
+  local file length
+  for file in "$1"/score-valid-*.json; do
+    [[ -s $file ]] || continue
+    length=${file##*-}
+    compare_record "$file" "$file.settings" "$(score_record "$2" "${length%.json}" "${@:3}")"
   done
 }
 

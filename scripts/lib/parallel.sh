@@ -19,11 +19,11 @@ each_model_runs() {
   export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores > PARALLEL ? cores / PARALLEL : 1))}
   [[ $1 != train_* ]] || find_hardware # once, and not in each of them
   ((${GPUS:-0} <= 1)) || die "PARALLEL must be 1 where a model is trained on several GPUs, but is $PARALLEL with $GPUS GPUs"
-  trap end_all EXIT
+  trap 'end_all; end_started' EXIT
   FUNCTION=$1
   each_model start_model
   wait_until_below 1
-  trap - EXIT
+  trap end_started EXIT
 }
 
 # start_model MODEL SEED DIR: begin FUNCTION of a model when fewer than PARALLEL are at work.

@@ -27,7 +27,8 @@ same_lines() {
 
 # count_lines FILE: the last one may end without a newline.
 count_lines() {
-  LC_ALL=C grep -c '' -- "$1" || true # its status for no line
+  # -a, or a NUL, which all that comes later takes as a character, would end a line
+  LC_ALL=C grep -a -c '' -- "$1" || true # its status for no line
 }
 
 # side_files FILES PREFIX...: fill the array FILES with PREFIX.LANG of all sides.

@@ -57,18 +57,20 @@ read_given() {
   done
 }
 
-# recorded_text PATTERN: the first line of a record on a text whose name in $WORK fits, or nothing.
+# recorded_text PATTERN [RECORD...]: the first line of a record on a text whose name in $WORK fits, or nothing. RECORD are more
+# than those of text, data and trainings.
 recorded_text() {
-  grep -hsE "^$1: " "$WORK/text/settings" "$WORK/data-bin.settings" "$WORK"/*/settings | sed 1q || true
+  grep -hsE "^$1: " "$WORK/text/settings" "$WORK/data-bin.settings" "$WORK"/*/settings "${@:2}" | sed 1q || true
 }
 
-# given_text SET...: what is given of these sets, a line for each language; what is not there any more is as recorded.
+# given_text SET...: what is given of these sets, a line for each language; what is not there any more is as recorded, of a
+# set that is tested no more beside its scores.
 given_text() {
   local set lang key
   for set in "$@"; do
     for lang in $(sides); do
       key=$set.$lang
-      printf '%s\n' "${GIVEN[$key]:-$(recorded_text "(raw|text)/$set(\.tok)?\.$lang")}"
+      printf '%s\n' "${GIVEN[$key]:-$(recorded_text "(raw|text)/$set(\.tok)?\.$lang" "$WORK"/*/*.settings)}"
     done
   done
 }

@@ -105,14 +105,16 @@ compare_models() {
   done
 }
 
-# compare_evaluation DIR RECORD OPTION...: translations, with these options, and scores of a checkpoint with this record.
+# compare_evaluation DIR RECORD OPTION...: translations, with these options, and scores of a checkpoint with this record, of
+# all sets that are there, tested today or not: they end in one table.
 compare_evaluation() {
-  local set sets
-  tested_sets sets
-  for set in "${sets[@]}"; do
-    [[ ! -s $1/generate-$set.log ]] ||
-      compare_record "$1/generate-$set.log" "$1/generate-$set.log.settings" "$(generate_record "$2" "$set" "${@:3}")"
-    [[ ! -s $1/score-$set.json ]] ||
-      compare_record "$1/score-$set.json" "$1/score-$set.json.settings" "$(score_record "$2" "$set" "${@:3}")"
+  local file set
+  for file in "$1"/generate-*.log; do
+    set=${file##*/generate-}
+    [[ ! -s $file ]] || compare_record "$file" "$file.settings" "$(generate_record "$2" "${set%.log}" "${@:3}")"
+  done
+  for file in "$1"/score-*.json; do
+    set=${file##*/score-}
+    [[ ! -s $file ]] || compare_record "$file" "$file.settings" "$(score_record "$2" "${set%.json}" "${@:3}")"
   done
 }

@@ -9,7 +9,7 @@ BASELINES=(majority bag_of_words)
 # write_baselines: their scores, the same for each seed, so that differences are paired by seed. They take seconds, so that
 # those of other data are made anew.
 write_baselines() {
-  local name first dir set record
+  local name first dir file set record
   record=$(data_record)
   for name in "${BASELINES[@]}"; do
     first=$(model_dir "$name" "${SEEDS%%,*}")
@@ -17,8 +17,10 @@ write_baselines() {
       [[ $dir == "$first" && ! -L $dir ]] || rm -rf -- "$dir"
     done
     mkdir -p -- "$first"
+    for file in "$first"/score-*.json; do
+      [[ $(recorded "$file.settings") == "$record" ]] || rm -f -- "$file"
+    done
     for set in "${LABELED[@]}"; do
-      [[ $(recorded "$first/score-$set.json.settings") == "$record" ]] || rm -f -- "$first/score-$set.json"
       keep_record "$first/score-$set.json.settings" "$record"
       step "$first/score-$set.json" classify --baseline "${name//_/-}" --text "$WORK/raw" --subset "$set" \
         --output "$first/predictions-$set.tsv" --json

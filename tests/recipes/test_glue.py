@@ -56,6 +56,17 @@ def test_a_task_runs_to_its_table_and_a_second_run_has_nothing_left_to_do(pretra
     again = glue(work, *given)
     assert again.stdout == done.stdout, again.stderr[-2000:]
     assert made == {path: path.stat().st_mtime_ns for path in work.rglob("*.pt")}
+    # scores of a set that the data had once, beside those of today
+    for name in ("roformer", "majority"):
+        report = work / name / "score-valid.json"
+        shutil.copy(report, work / name / "score-old.json")
+        record = Path(f"{report}.settings").read_text().replace("SST-2", "RTE")
+        (work / name / "score-old.json.settings").write_text(record)
+    stale = glue(work, *given)
+    assert stale.returncode == 1 and "/roformer/score-old.json; remove this" in stale.stderr, stale.stderr
+    (work / "roformer" / "score-old.json").unlink()
+    assert glue(work, *given).stdout == done.stdout
+    assert not (work / "majority" / "score-old.json").exists()
     (data / "dev.tsv").write_text((data / "dev.tsv").read_text().replace("\t1\n", "\t0\n", 1))
     other = glue(work, *given)
     assert other.returncode == 1 and "made from other text or settings (above, - then, + now): " in other.stderr

@@ -4,6 +4,7 @@ import ast
 import gzip
 import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -84,6 +85,34 @@ def test_twins_are_trained_alike_and_read_at_every_length(stubs: Stubs, text: Pa
     swapped = ["--train", str(text / "two.txt"), str(text / "one.txt")]
     other = stubs.run(work, *command(text, *swapped[:1], str(text / "one.txt"), "prepare"))
     assert other.returncode == 1 and "+raw/train.en: 320 lines" in other.stderr, other.stderr
+
+
+def test_scores_of_a_length_that_is_read_no_more_are_of_todays_checkpoint_too(stubs: Stubs, text: Path, tmp_path: Path):
+    work, conf = tmp_path / "work", tmp_path / "conf.env"
+    words = command(text, "--models", "roformer", "--conf", str(conf))
+    conf.write_text(CONF)
+    assert stubs.run(work, *words).returncode == 0
+    conf.write_text(f"{CONF}TEST_LENGTHS=(16)\n")
+    done = stubs.run(work, *words)
+    assert done.returncode == 0 and (work / "roformer" / "score-valid-32.json").exists(), done.stderr
+    for setting, averaged in (
+        ("AVERAGE=(--num-update-checkpoints 1)", {"averaged.pt"}),
+        ("GENERATE=(--mask-share 0.4)", set()),
+    ):
+        conf.write_text(f"{CONF}TEST_LENGTHS=(16)\n{setting}\n")
+        done = stubs.run(work, *words, "average", "evaluate")
+        removed = shlex.split(done.stderr.partition(", + now): ")[2].partition("; remove this")[0])
+        names = {*averaged, "score-valid-16.json", "score-valid-32.json"}
+        assert done.returncode == 1 and set(removed) == {f"{work}/roformer/{name}" for name in names}, done.stderr
+
+
+def test_text_with_a_nul_has_as_many_lines_as_other_tools_count(stubs: Stubs, text: Path, tmp_path: Path):
+    odd = tmp_path / "odd.txt"
+    odd.write_bytes(b"a\0b c\nd e f\n" + (text / "one.txt").read_bytes())
+    work = tmp_path / "work"
+    done = stubs.run(work, *command(text, "--train", str(odd), "fetch", "prepare"))
+    assert done.returncode == 0, done.stderr
+    assert (work / "text" / "train.en").read_bytes().count(b"\n") == 202 + 120
 
 
 BAD = {  # arguments after the others, settings -> the error

@@ -11,6 +11,7 @@ import pytest
 from tests.support import ROOT
 from tests.support.stubs import Stubs
 
+SETS = ("test", "other")
 HOSTILE = "w ö'\"*[x](;&|<>`#%{}~!"
 
 
@@ -176,6 +177,21 @@ def test_a_new_test_set_takes_no_new_training_once_what_is_named_is_removed(stub
     assert done.returncode == 0, done.stderr
     assert not stubs.calls("fairseq-train") and (work / "rope" / "score-other.json").exists()
     assert '"TEST_SETS": "other"' in (work / "manifest.json").read_text()
+
+
+def test_scores_of_a_set_that_is_tested_no_more_are_of_todays_checkpoint_too(stubs: Stubs, work: Path):
+    given = stubs.command(test="other")
+    for name in named(stubs.run(work, *given).stderr):
+        shutil.rmtree(work / name)
+    shutil.rmtree(work / "raw")  # the text of the old set is not there any more
+    assert stubs.run(work, *given).returncode == 0
+    again = stubs.run(work, *given)
+    assert again.returncode == 0 and (work / "rope" / "score-test.json").exists(), again.stderr
+    both = {f"rope/{name}-{set_}.{end}" for name, end in (("generate", "log"), ("score", "json")) for set_ in SETS}
+    done = stubs.run(work, *stubs.command("evaluate", test="other", conf="GENERATE=(--beam 1)"))
+    assert done.returncode == 1 and named(done.stderr) == both, done.stderr
+    done = stubs.run(work, *stubs.command("average", "evaluate", test="other", conf="AVERAGE=()"))
+    assert done.returncode == 1 and named(done.stderr) == {"rope/averaged.pt", *both}, done.stderr
 
 
 def test_text_that_was_only_copied_is_taken_again(stubs: Stubs, tmp_path: Path):

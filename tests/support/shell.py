@@ -33,7 +33,7 @@ class Shell:
         self.project = folder / "a project"
         library = self.project / "scripts" / "lib"
         library.mkdir(parents=True)
-        for name in ("base.sh", "env.sh"):
+        for name in ("base.sh", "ending.sh", "env.sh"):
             shutil.copy(ROOT / "scripts" / "lib" / name, library)
         for name in ("pyproject.toml", "constraints.txt"):
             (self.project / name).write_text(name)

@@ -41,10 +41,12 @@ while (($#)); do
   [[ $1 != --destdir ]] || out=$2
   shift
 done
+sleep "${{PREPARING:-0}}"
 mkdir -p "$out" && touch "$out/dict.en.txt" "$out/dict.de.txt"
 """
 GENERATE = """#!{bash}
 printf '%s\\0' fairseq-generate "$@" $'\\n' >>"$RECORD"
+sleep "${{EVALUATING:-0}}"
 echo "a translation"
 """
 CONF = """# what a recipe needs; the tests change a line of it
