@@ -16,10 +16,10 @@ CHAIN = dict(tokenizer="moses", bpe="subword_nmt")
 
 @pytest.fixture(scope="module")
 def gated(tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    """A small SwiGLU model, and in the place of its checkpoint the average of it and itself."""
+    """A small SwiGLU model, and in the place of its checkpoint the average of it alone."""
     trained = trained_model(tmp_path_factory.mktemp("gated"), "--ffn swiglu")
     averaged = trained.checkpoint.with_name("averaged.pt")
-    call("fairseq_rope.tools.average", "--inputs", *[str(trained.checkpoint)] * 2, "--output", str(averaged))
+    call("fairseq_rope.tools.average", "--inputs", str(trained.checkpoint), "--output", str(averaged))
     return trained._replace(checkpoint=averaged)
 
 
