@@ -34,9 +34,10 @@ def average_checkpoints(paths: Sequence[Path]) -> Checkpoint:
         model = state.pop("model")
         mean.add(path, model)
         # fairseq's checkpoint_last.pt and checkpoint_best.pt are copies
-        copy_of = seen.setdefault(_digest(model, _updates(state)), path)
-        if copy_of != path or paths.count(path) > 1:
-            raise UserError(f"--inputs: {path} is the same model as {copy_of}, which would count twice")
+        digest = _digest(model, _updates(state))
+        if digest in seen:
+            raise UserError(f"--inputs: {path} is the same model as {seen[digest]}, which would count twice")
+        seen[digest] = path
         print(_table_row(path, state), flush=True)
         result = result or without_training_state(state)
         del state, model

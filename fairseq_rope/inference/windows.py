@@ -26,15 +26,15 @@ def windows_of(lines: Iterable[Line | None], size: int, *, max_tokens: int) -> I
     window: list[Line] = []
     room = max_tokens
     for line in lines:
-        length = 0 if line is None or line.tokens is None else len(line.tokens)
-        if window and (length == 0 or length > room):
+        tokens = None if line is None else line.tokens
+        if window and (tokens is None or len(tokens) > room):
             yield window
             window, room = [], max_tokens
         if line is None:
             continue
         window.append(line)
-        room -= length
-        if line.tokens is None or len(window) == size:
+        room -= 0 if tokens is None else len(tokens)
+        if tokens is None or len(window) == size:
             yield window
             window, room = [], max_tokens
     if window:

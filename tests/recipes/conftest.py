@@ -1,11 +1,14 @@
 """Fixtures of the recipes' tests."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.support.shell import Shell
 from tests.support.stubs import Stubs
+
+HOSTILE = "w ö'\"*[x](;&|<>`#%{}~!"
 
 
 @pytest.fixture
@@ -17,3 +20,19 @@ def shell(tmp_path: Path) -> Shell:
 def stubs(tmp_path_factory: pytest.TempPathFactory) -> Stubs:
     """A place in which whole recipes run without torch."""
     return Stubs(tmp_path_factory.mktemp("stubs") / "place")
+
+
+@pytest.fixture(scope="module")
+def finished(stubs: Stubs) -> Path:
+    """A work folder with a name that shells hate, in which the whole recipe has run."""
+    work = stubs.folder / HOSTILE
+    done = stubs.run(work, *stubs.command())
+    assert done.returncode == 0, done.stderr
+    return work
+
+
+@pytest.fixture
+def work(finished: Path, tmp_path: Path) -> Path:
+    """The finished one at another place."""
+    shutil.copytree(finished, tmp_path / "moved")
+    return tmp_path / "moved"

@@ -1,49 +1,16 @@
 """scripts/lib/records.sh: a work folder is made from today's text and settings, or a run says so before it works."""
 
-import json
 import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support import ROOT
 from tests.support.stubs import Stubs
+from tests.support.work_folders import named, state
 
 SETS = ("test", "other")
-HOSTILE = "w ö'\"*[x](;&|<>`#%{}~!"
-
-
-@pytest.fixture(scope="module")
-def finished(stubs: Stubs) -> Path:
-    """A work folder with a name that shells hate, in which the whole recipe has run."""
-    work = stubs.folder / HOSTILE
-    done = stubs.run(work, *stubs.command())
-    assert done.returncode == 0, done.stderr
-    return work
-
-
-@pytest.fixture
-def work(finished: Path, tmp_path: Path) -> Path:
-    """The same work folder at another place."""
-    shutil.copytree(finished, tmp_path / "moved")
-    return tmp_path / "moved"
-
-
-def state(work: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(work)): path.read_bytes()
-        for path in work.rglob("*")
-        if path.is_file() and path.suffix != ".lock"
-    }
-
-
-def named(stderr: str) -> set[str]:
-    """What the error says is to be removed."""
-    error = next(line for line in stderr.splitlines() if "error: made from other" in line)
-    words = shlex.split(error.split(", + now): ")[1].split("; remove")[0])
-    return {word.rpartition("/moved/")[2] for word in words}
 
 
 def test_a_moved_folder_has_nothing_left_to_do(stubs: Stubs, work: Path):
@@ -51,18 +18,6 @@ def test_a_moved_folder_has_nothing_left_to_do(stubs: Stubs, work: Path):
     done = stubs.run(work, *stubs.command())
     assert done.returncode == 0, done.stderr
     assert state(work) == before and " make " not in done.stderr
-
-
-def test_the_command_is_kept_with_each_start_of_a_training_in_words_that_repeat_it(stubs: Stubs, finished: Path):
-    (line,) = (finished / "rope" / "provenance.jsonl").read_text(encoding="utf-8").splitlines()
-    printed = ["bash", "-c", f"printf '%s\\0' {json.loads(line)['command']}"]  # a shell reads it: a path has a line end
-    assert json.loads(line)["precision"] == "fp32"
-    words = subprocess.run(printed, capture_output=True, text=True, check=True).stdout.split("\0")[:-1]
-    script = words.index("bash")
-    assert words[script + 1] == "scripts/run_bitext.sh" and words[script + 2 :] == stubs.command()[2:]
-    variables = dict(word.split("=", 1) for word in words[:script])
-    assert variables["WORK"] == str(finished) and variables["FAIRSEQ_ROPE_ENV"] == "none"
-    assert not variables.keys() & {"PATH", "HOME", "VIRTUAL_ENV", "PYTHONPATH", "RECORD"}
 
 
 def test_damaged_data_is_told_before_any_work(stubs: Stubs, work: Path):
@@ -139,30 +94,6 @@ def test_other_text_or_settings_are_refused_before_work_and_what_is_made_from_ot
     assert state(work) == before and not stubs.calls("fairseq-train")
 
 
-def test_a_training_goes_on_with_or_without_bleu_of_its_validation(stubs: Stubs, work: Path):
-    for folder in ("trained", "averaged.pt", "generate-test.log"):
-        (work / "rope" / folder).unlink()
-    before = (work / "rope" / "settings").read_bytes()
-    done = stubs.run(work, *stubs.command("train"), VALID_BLEU="1")
-    assert done.returncode == 0, done.stderr
-    (call,) = stubs.calls("fairseq-train")
-    chosen = call[call.index("--eval-bleu") :][:6]
-    search = '{"beam": 1, "max_len_a": 1.2, "max_len_b": 10}'
-    assert chosen[:5] == ["--eval-bleu", "--eval-bleu-args", search, "--eval-bleu-remove-bpe", "subword_nmt"]
-    assert chosen[5] == "--eval-tokenized-bleu"
-    assert (work / "rope" / "settings").read_bytes() == before
-    (work / "rope" / "trained").unlink()
-    done = stubs.run(work, *stubs.command("train"))
-    assert done.returncode == 0 and not any("--eval" in word for word in stubs.calls("fairseq-train")[0]), done.stderr
-
-
-def test_bleu_of_validation_is_of_raw_text_with_sentencepiece(stubs: Stubs, tmp_path: Path):
-    done = stubs.run(tmp_path, *stubs.command(conf="BPE_MERGES=60"), BPE="sentencepiece", VALID_BLEU="1")
-    assert done.returncode == 0, done.stderr
-    (call,) = stubs.calls("fairseq-train")
-    assert call[call.index("--eval-bleu-remove-bpe") + 1] == "sentencepiece" and "--eval-tokenized-bleu" not in call
-
-
 def test_a_training_does_not_depend_on_how_it_will_be_evaluated(stubs: Stubs, work: Path):
     done = stubs.run(work, *stubs.command("train", conf="GENERATE=(--beam 1)\nAVERAGE=(--num-epoch-checkpoints 7)"))
     assert done.returncode == 0, done.stderr
@@ -231,84 +162,9 @@ def test_a_training_that_made_nothing_refuses_no_good_value(stubs: Stubs, work: 
     assert "--lr abc" not in (work / "rope" / "settings").read_text()
 
 
-def test_a_training_goes_on_with_the_optimizer_of_its_precision_and_is_not_recorded_with_another(
-    stubs: Stubs, work: Path
-):
-    (work / "rope" / "trained").unlink()
-    before = state(work)
-    done = stubs.run(work, *stubs.command("train"), PRECISION="bf16", GPUS="0")
-    assert done.returncode == 1 and not stubs.calls("fairseq-train") and state(work) == before
-    assert f"error: PRECISION must be fp32, in which {work}/rope was begun, but is bf16" in done.stderr
-    starts = work / "rope" / "provenance.jsonl"
-    starts.write_text(starts.read_text().replace('"fp32"', '"fp16"'))
-    done = stubs.run(work, *stubs.command("train"), PRECISION="bf16", GPUS="0")
-    assert done.returncode == 0, done.stderr
-    assert [json.loads(line)["precision"] for line in starts.read_text().splitlines()] == ["fp16", "bf16"]
-
-
-def test_a_training_without_a_checkpoint_begins_again_in_another_precision(stubs: Stubs, work: Path):
-    for name in ("checkpoint_last.pt", "trained"):
-        (work / "rope" / name).unlink()
-    done = stubs.run(work, *stubs.command("train"), PRECISION="bf16", GPUS="0")
-    assert done.returncode == 0, done.stderr
-    (line,) = (work / "rope" / "provenance.jsonl").read_text().splitlines()
-    assert json.loads(line)["precision"] == "bf16"
-
-
 def test_an_exported_setting_is_the_same_setting(stubs: Stubs, work: Path):
     done = stubs.run(work, *stubs.command(), BPE="subword_nmt", SHARDS="1", MAX_EPOCH="45")
     assert done.returncode == 0 and " make " not in done.stderr, done.stderr
-
-
-def test_other_versions_are_noted(stubs: Stubs, work: Path):
-    record = work / "data-bin.settings"
-    record.write_text(record.read_text().replace("# sacremoses ", "# sacremoses 0."))
-    done = stubs.run(work, *stubs.command())
-    assert done.returncode == 0 and "data-bin was made with sacremoses 0.0." in done.stderr, done.stderr
-
-
-def test_records_and_settings_in_the_old_spelling_are_the_same(stubs: Stubs, work: Path):
-    for record in (*work.rglob("settings"), *work.rglob("*.settings")):
-        text = record.read_text().replace("NORMALIZE=", "NORMALISE=").replace("[binarize]", "[binarise]")
-        record.write_text(text.replace("--detokenized", "--detokenised"))
-    assert "NORMALISE=" in (work / "text" / "settings").read_text()
-    before = state(work)
-    done = stubs.run(work, *stubs.command())
-    assert done.returncode == 0 and state(work) == before, done.stderr
-    done = stubs.run(work, *stubs.command(conf="NORMALISE=1"))
-    assert done.returncode == 1 and '+NORMALIZE="1"' in done.stderr
-
-
-def as_version_0_1_0(work: Path) -> None:
-    """Leave what that version left: settings without text, none for what comes after training."""
-    for path in work.rglob("*.settings"):
-        path.unlink()
-    text, training = (work / name / "settings" for name in ("text", "rope"))
-    lines = text.read_text().split("[prepare]\n")[1].split("# ")[0].splitlines()
-    text.write_text("".join(f"declare -{'a' if '=(' in line else '-'} {line}\n" for line in lines))
-    options = training.read_text().split("[train]\n")[1].split("# ")[0]
-    training.write_text(" ".join(options.split("\n")) + "\n")
-    (work / "data-bin.settings").write_text("SHARDS=1       40 2000 train.en\n")
-
-
-def test_a_folder_of_version_0_1_0_is_taken_with_a_note(stubs: Stubs, work: Path):
-    as_version_0_1_0(work)
-    done = stubs.run(work, *stubs.command())
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("(version 0.1.0)") == 6 and " make " not in done.stderr
-    assert stubs.run(work, *stubs.command()).stderr.count("(version 0.1.0)") == 0
-    done = stubs.run(work, *stubs.command("average"), MAX_EPOCH="46")
-    assert done.returncode == 1 and named(done.stderr) == {"rope"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "products"),
-    [({"MAX_EPOCH": "46"}, {"rope"}), ({"BPE": "sentencepiece"}, {"text"}), ({"SHARDS": "2"}, {"data-bin"})],
-)
-def test_a_folder_of_version_0_1_0_with_other_settings_is_refused(stubs: Stubs, work: Path, settings, products):
-    as_version_0_1_0(work)
-    done = stubs.run(work, *stubs.command("evaluate"), **settings)
-    assert done.returncode == 1 and named(done.stderr) == products, done.stderr
 
 
 def test_other_prepared_text_is_refused(stubs: Stubs, tmp_path: Path):
