@@ -12,6 +12,7 @@ from fairseq_rope.modules.cpu.linear import Linear, linear
 from fairseq_rope.modules.cpu.packing import PackedLinear, pack
 from fairseq_rope.modules.cpu.thresholds import MIN_TOKENS_TO_JOIN
 from fairseq_rope.modules.explicit_positions import Positioned
+from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.unpadding import Unpadding
 
@@ -76,7 +77,7 @@ class SelfAttention(Positioned, MultiheadAttention):
         query: Tensor,
         key: Tensor | None,
         value: Tensor | None,
-        key_padding_mask: Tensor | Unpadding | None = None,
+        key_padding_mask: Tensor | Padding | Unpadding | None = None,
         incremental_state: IncrementalState | None = None,
         need_weights: bool = True,
         static_kv: bool = False,
@@ -90,7 +91,8 @@ class SelfAttention(Positioned, MultiheadAttention):
             query: (T, B, E), or (N, E) without padding.
             key: `query` or None, as `value`: this is self-attention.
             value: see `key`.
-            key_padding_mask: (B, T), true at padding; or how the tokens of `query` came to be without it.
+            key_padding_mask: (B, T), true at padding, or the `Padding` made of it; or how the tokens of `query` came
+                to be without it.
             incremental_state: fairseq's cache for stepwise decoding; updated.
             need_weights: return the attention probabilities, averaged over heads.
             static_kv: not for self-attention.

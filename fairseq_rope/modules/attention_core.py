@@ -12,6 +12,7 @@ from torch import Tensor
 from fairseq_rope.modules.cpu.attention import attend_with_dropout
 from fairseq_rope.modules.cpu.dropout import Dropout
 from fairseq_rope.modules.cpu.thresholds import MAX_STEP_QUERIES, MIN_STEP_ROWS
+from fairseq_rope.modules.padding import Padding, hidden
 
 # an attn_mask that stands for causality, T = S: no mask is made where the kernel needs none; fairseq's layers pass
 # tensors only
@@ -33,7 +34,7 @@ def attend(
     v: Tensor,
     *,
     attn_mask: Tensor | None,
-    key_padding_mask: Tensor | None,
+    key_padding_mask: Tensor | Padding | None,
     dropout: FairseqDropout,
     need_weights: bool,
     position_bias: Tensor | None = None,
@@ -46,7 +47,7 @@ def attend(
         k: (B, H, S, D).
         v: (B, H, S, D).
         attn_mask: (T, S), added to the scores, or true where a key is hidden; or CAUSAL.
-        key_padding_mask: (B, S), true at padding.
+        key_padding_mask: (B, S), true at padding, or the `Padding` made of it.
         dropout: for the probabilities.
         need_weights: return the probabilities before dropout, (B, H, T, S).
         position_bias: added to the scores, broadcastable to (B, H, T, S).
@@ -136,26 +137,22 @@ def _attend_with_weights(
 def _bias(
     q: Tensor,
     attn_mask: Tensor | None,
-    key_padding_mask: Tensor | None,
+    key_padding_mask: Tensor | Padding | None,
     position_bias: Tensor | None,
     dtype: torch.dtype,
 ) -> Tensor | None:
-    """Return what is added to the scores, broadcastable to (B, H, T, S), in `dtype`, or None.
-
-    Hidden keys get a finite value far below any score: with -inf a row without a visible key would be NaN.
-    """
-    hidden = torch.finfo(dtype).min / 2
+    """Return what is added to the scores, broadcastable to (B, H, T, S), in `dtype`, or None."""
     bias = None if position_bias is None else position_bias.to(dtype)
     if attn_mask is not None:
         if is_causal(attn_mask):
             attn_mask = q.new_ones(q.size(2), q.size(2), dtype=torch.bool).triu_(1)
         if attn_mask.dtype == torch.bool:
-            attn_mask = torch.zeros_like(attn_mask, dtype=dtype).masked_fill_(attn_mask, hidden)
+            attn_mask = torch.zeros_like(attn_mask, dtype=dtype).masked_fill_(attn_mask, hidden(dtype))
         # (T, S) -> (1, 1, T, S)
-        mask = attn_mask.to(dtype).clamp(min=hidden)[None, None]
-        bias = mask if bias is None else (bias + mask).clamp(min=hidden)
+        mask = attn_mask.to(dtype).clamp(min=hidden(dtype))[None, None]
+        bias = mask if bias is None else (bias + mask).clamp(min=hidden(dtype))
     if key_padding_mask is not None:
+        padding = key_padding_mask if isinstance(key_padding_mask, Padding) else Padding(key_padding_mask)
         # (B, S) -> (B, 1, 1, S)
-        padding = key_padding_mask.bool()[:, None, None]
-        bias = (padding.new_zeros((), dtype=dtype) if bias is None else bias).masked_fill(padding, hidden)
+        bias = padding.bias(dtype) if bias is None else bias.masked_fill(padding.mask[:, None, None], hidden(dtype))
     return bias

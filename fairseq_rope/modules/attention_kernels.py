@@ -7,6 +7,7 @@ from torch import Tensor
 
 from fairseq_rope.modules.attention_core import attend
 from fairseq_rope.modules.kv_cache import KVCache
+from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.rotated_qkv import rotate_qkv_
 
@@ -34,7 +35,7 @@ class AttentionKernel(Protocol):
         *,
         positions: Tensor | None,
         attn_mask: Tensor | None,
-        key_padding_mask: Tensor | None,
+        key_padding_mask: Tensor | Padding | None,
         dropout: FairseqDropout,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
@@ -46,7 +47,7 @@ class AttentionKernel(Protocol):
             state: of the search, updated; None: these are all tokens.
             positions: (B, T), or None: the tokens stand side by side, after those of `state`.
             attn_mask: (T, S), added to the scores, or true where a key is hidden; or CAUSAL.
-            key_padding_mask: (B, T), true at padding.
+            key_padding_mask: (B, T), true at padding, or the `Padding` made of it.
             dropout: for the probabilities.
             need_weights: return the probabilities before dropout.
 
@@ -69,7 +70,7 @@ class SoftmaxKernel:
         *,
         positions: Tensor | None,
         attn_mask: Tensor | None,
-        key_padding_mask: Tensor | None,
+        key_padding_mask: Tensor | Padding | None,
         dropout: FairseqDropout,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from fairseq_rope.modules.attention_core import attend
 from fairseq_rope.modules.beam import sentence_rows
+from fairseq_rope.modules.padding import Padding
 
 IncrementalState = dict[str, dict[str, Any]]
 
@@ -23,7 +24,7 @@ class CrossAttention(MultiheadAttention):
         query: Tensor,
         key: Tensor | None,
         value: Tensor | None,
-        key_padding_mask: Tensor | None = None,
+        key_padding_mask: Tensor | Padding | None = None,
         incremental_state: IncrementalState | None = None,
         need_weights: bool = True,
         static_kv: bool = False,
@@ -37,7 +38,7 @@ class CrossAttention(MultiheadAttention):
             query: (T, B, E).
             key: the encoder's output, (S, N, its E).
             value: `key`.
-            key_padding_mask: (N, S), true at padding.
+            key_padding_mask: (N, S), true at padding, or the `Padding` made of it.
             incremental_state: fairseq's cache for stepwise decoding: keys and values are made in the first step only.
             need_weights: return the attention probabilities, averaged over heads.
             static_kv: always so: the source does not grow.

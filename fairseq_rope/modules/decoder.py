@@ -9,6 +9,7 @@ from fairseq_rope.modules.absolute_positions import check_lengths, drop_absolute
 from fairseq_rope.modules.attention_core import CAUSAL
 from fairseq_rope.modules.explicit_positions import PositionedStack
 from fairseq_rope.modules.layers import DecoderLayer, wrap
+from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.positions.base import PositionMethod
 
 
@@ -136,6 +137,14 @@ class Decoder(PositionedStack, TransformerDecoderBase):
         # what fairseq-generate sets in every layer
         return not self.training and any(getattr(layer, "need_attn", False) for layer in self.layers)
 
+    def reorder_incremental_state_scripting(self, incremental_state: dict[str, Any], new_order: Tensor) -> None:
+        """Let hypothesis `new_order[i]` become the i-th; fairseq's (0.12.2 and main) asks all modules, one by one."""
+        # not the list itself, for LayerDrop's leaves out some
+        for layer in self.layers.children():
+            for attention in (layer.self_attn, layer.encoder_attn):
+                if attention is not None:
+                    attention.reorder_incremental_state(incremental_state, new_order)
+
     def upgrade_state_dict_named(self, state_dict: dict[str, Tensor], name: str) -> dict[str, Tensor]:
         """Load a stock `transformer` checkpoint: its absolute positions are dropped."""
         drop_absolute_positions(self, state_dict, name)
@@ -146,9 +155,9 @@ class Decoder(PositionedStack, TransformerDecoderBase):
         return upgraded
 
 
-def _where_padded(padding: Tensor | None) -> Tensor | None:
-    """Return a mask of padding, None where it hides nothing; on a GPU the host would wait to know."""
-    return None if padding is not None and padding.device.type == "cpu" and not padding.any() else padding
+def _where_padded(mask: Tensor | None) -> Padding | None:
+    """Return the padding of the source, None where there is none; on a GPU the host would wait to know."""
+    return None if mask is None or (mask.device.type == "cpu" and not mask.any()) else Padding(mask)
 
 
 def _first(encoder_out: dict[str, Any] | None, name: str) -> Tensor | None:

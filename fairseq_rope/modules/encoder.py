@@ -11,6 +11,7 @@ from fairseq_rope.modules.absolute_positions import check_lengths, drop_absolute
 from fairseq_rope.modules.beam import is_first_order, sentence_rows
 from fairseq_rope.modules.explicit_positions import PositionedStack
 from fairseq_rope.modules.layers import EncoderLayer, wrap
+from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.selected_tokens import select
 from fairseq_rope.modules.unpadding import worthwhile_unpadding
@@ -87,7 +88,7 @@ class Encoder(PositionedStack, TransformerEncoderBase):
         x, embedding = self.forward_embedding(src_tokens, token_embeddings)
         x = x.masked_fill(padding[..., None], 0)
         # a mask that hides nothing costs a slower kernel; on the CPU it costs nothing to know
-        mask = padding if padding.device.type != "cpu" or padding.any() else None
+        mask = Padding(padding) if padding.device.type != "cpu" or padding.any() else None
         unpadding = None if mask is None or return_all_hiddens else worthwhile_unpadding(mask, selected)
         if unpadding is None:
             # (N, S, E) -> (S, N, E)

@@ -8,20 +8,21 @@ import torch
 from torch import Tensor
 
 from fairseq_rope.modules.cpu.thresholds import MIN_PADDING
+from fairseq_rope.modules.padding import Padding
 
 
 class Unpadding:
     """The way from sentences with padding to their tokens, and back."""
 
-    def __init__(self, padding: Tensor, selected: Tensor | None = None):
+    def __init__(self, padding: Padding, selected: Tensor | None = None):
         """Take the places of tokens, and of padding whose output is asked for.
 
         Args:
-            padding: (B, T), true at padding.
+            padding: of the batch, (B, T).
             selected: (B, T), true where the output is asked for; None: at all tokens.
         """
         self.padding = padding
-        computed = ~padding if selected is None else ~padding | selected
+        computed = ~padding.mask if selected is None else ~padding.mask | selected
         # of each in B T places, sentence by sentence
         self.places = computed.flatten().nonzero().squeeze(1)
 
@@ -31,12 +32,13 @@ class Unpadding:
 
     def restore(self, x: Tensor) -> Tensor:
         """Return `x` (N, ...) as sentences, (B, T, ...), whose padding is 0."""
-        sentences = x.new_zeros(self.padding.numel(), *x.shape[1:]).index_copy_(0, self.places, x)
-        return sentences.unflatten(0, self.padding.shape)
+        sentences = x.new_zeros(self.padding.mask.numel(), *x.shape[1:]).index_copy_(0, self.places, x)
+        return sentences.unflatten(0, self.padding.mask.shape)
 
 
-def worthwhile_unpadding(padding: Tensor, selected: Tensor | None = None) -> Unpadding | None:
+def worthwhile_unpadding(padding: Padding, selected: Tensor | None = None) -> Unpadding | None:
     """Return the `Unpadding` of a batch on the CPU with much padding, else None; a GPU would wait to know how much."""
-    if padding.device.type != "cpu" or torch.count_nonzero(padding) < MIN_PADDING * padding.numel():
+    mask = padding.mask
+    if mask.device.type != "cpu" or torch.count_nonzero(mask) < MIN_PADDING * mask.numel():
         return None
     return Unpadding(padding, selected)

@@ -6,7 +6,8 @@ from fairseq import search
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
-from fairseq_rope.modules.cross_attention import sentence_rows
+from fairseq_rope.modules.attention import SelfAttention
+from fairseq_rope.modules.cross_attention import CrossAttention, sentence_rows
 from tests.support.models import SMALL, build_model, make_task
 
 TASK = make_task()
@@ -101,6 +102,18 @@ def test_hypotheses_keep_their_sentence():
     assert sentence_rows(torch.tensor([1, 1, 5, 4]), hypotheses=6, sentences=3).tolist() == [0, 2]
     assert sentence_rows(torch.tensor([1, 0, 3, 3, 5, 4]), hypotheses=6, sentences=3) is None
     assert sentence_rows(torch.tensor([2, 0]), hypotheses=3, sentences=3).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("options", [{}, {"decoder_layerdrop": 0.9}], ids=["all layers", "layer drop"])
+def test_a_new_order_reaches_each_attention_once_in_training_too(monkeypatch: pytest.MonkeyPatch, options: dict):
+    seen = []
+    for attention in (SelfAttention, CrossAttention):
+        monkeypatch.setattr(attention, "reorder_incremental_state", lambda *given: seen.append(given))
+    decoder, state, order = model(**options).train().decoder, {}, torch.tensor([1, 0])
+    decoder.reorder_incremental_state_scripting(state, order)
+    found = [module for module, *_ in seen]
+    assert found == [module for module in decoder.modules() if isinstance(module, SelfAttention | CrossAttention)]
+    assert len(found) == 2 * SMALL["decoder_layers"] and all(given[1:] == (state, order) for given in seen)
 
 
 @torch.no_grad()

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.unpadding import Unpadding, worthwhile_unpadding
 from tests.support.encoders import PAD, encoder, padded, sentences
 
@@ -11,14 +12,14 @@ from tests.support.encoders import PAD, encoder, padded, sentences
 def test_tokens_come_sentence_by_sentence_and_padding_comes_back_as_zeros(left: bool):
     padding = padded(left).eq(PAD)
     x = torch.randn(*padding.shape, 2, 5)
-    unpadding = Unpadding(padding)
+    unpadding = Unpadding(Padding(padding))
     assert torch.equal(unpadding.remove(x), x[~padding])
     assert torch.equal(unpadding.restore(x[~padding]), x.masked_fill(padding[..., None, None], 0))
 
 
 def test_both_ways_have_the_gradients_of_indexing():
     padding = padded().eq(PAD)
-    unpadding = Unpadding(padding)
+    unpadding = Unpadding(Padding(padding))
     x = torch.randn(*padding.shape, 3, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(unpadding.remove, x)
     assert torch.autograd.gradcheck(unpadding.restore, x.detach()[~padding].requires_grad_())
@@ -27,9 +28,9 @@ def test_both_ways_have_the_gradients_of_indexing():
 def test_a_batch_with_little_padding_keeps_it():
     padding = torch.zeros(2, 20, dtype=torch.bool)
     padding[1, 17:] = True
-    assert worthwhile_unpadding(padding) is None
+    assert worthwhile_unpadding(Padding(padding)) is None
     padding[1, 16:] = True
-    assert worthwhile_unpadding(padding) is not None
+    assert worthwhile_unpadding(Padding(padding)) is not None
 
 
 @torch.no_grad()

@@ -48,6 +48,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, training: bool = F
 
     Returns: (..., out).
     """
+    if not x.is_cpu:  # where a search waits for Python most
+        return F.linear(x, weight, bias)
     needs_bias = bias is not None and bias.requires_grad
     has_gradients = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad or needs_bias)
     if not _is_for_onednn(x, weight, training=training or has_gradients):
@@ -60,9 +62,9 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, training: bool = F
 def _is_for_onednn(x: Tensor, weight: Tensor, *, training: bool) -> bool:
     if not onednn.IS_USABLE:
         return False
-    if x.dtype == torch.bfloat16 and x.device.type == "cpu":
+    if x.dtype == torch.bfloat16:
         _tell_worth_of_bfloat16()
-    is_float32 = x.device.type == "cpu" and x.dtype == weight.dtype == torch.float32
+    is_float32 = x.dtype == weight.dtype == torch.float32
     is_large = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
     if not (is_float32 and is_large and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
         return False
