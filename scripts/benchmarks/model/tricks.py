@@ -138,6 +138,16 @@ def _by_concatenation(append: Callable[..., Any], note: Note) -> Callable[..., A
     return concatenate
 
 
+def _every_module(_: Any, note: Note) -> Callable[..., None]:
+    from fairseq.models import FairseqIncrementalDecoder
+
+    def reorder(*args: Any) -> None:
+        note()
+        FairseqIncrementalDecoder.reorder_incremental_state_scripting(*args)
+
+    return reorder
+
+
 def _with_mask(attend: Callable[..., Any], note: Note) -> Callable[..., Any]:
     import torch
 
@@ -156,6 +166,7 @@ def _with_mask(attend: Callable[..., Any], note: Note) -> Callable[..., Any]:
 
 
 _FUSED = "criterions.label_smoothed_cross_entropy_fused.FusedLabelSmoothedCrossEntropyCriterion.forward"
+_REORDER = "modules.decoder.Decoder.reorder_incremental_state_scripting"
 _HEAP = "GLIBC_TUNABLES"
 TRICKS = {
     "onednn": Trick(BOTH, "modules.cpu.linear._is_for_onednn", _never),
@@ -168,6 +179,7 @@ TRICKS = {
     "one-pass-adam": Trick(("train",), "compat.adam.can_fuse", _never),
     "sentence-rows": Trick(("generate",), "models.translation.TransformerRopeModel.set_beam_size", _not_done),
     "kv-cache": Trick(("generate",), "modules.kv_cache.KVCache.append", _by_concatenation),
+    "attention-reorder": Trick(("generate",), _REORDER, _every_module),
     "packed-weights": Trick(("generate",), "modules.cpu.packing.PackedLinear.product", _nothing),
     "plain-products": Trick(("generate",), "modules.attention_core._is_step", _never),
     "unpadding": Trick(("finetune",), "modules.encoder.worthwhile_unpadding", _nothing),
