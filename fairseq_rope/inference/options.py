@@ -2,6 +2,7 @@
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -193,10 +194,24 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     _check_paths("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
     if args.output != "-" and Path(args.output).is_dir():
         raise UserError(f"--output must be a file, but {args.output} is a folder")
+    _check_output(args, inputs)
     if args.task == "translation":
         args.source_lang, args.target_lang = languages(Path(args.data), args.source_lang, args.target_lang)
     if args.normalize and not getattr(args, "source_lang", None):
         raise UserError("--normalize needs --source-lang: its rules depend on the language")
+
+
+def _check_output(args: argparse.Namespace, inputs: list[str]) -> None:
+    """Check that no file that is read is lost for its translation; a device is read and written at once."""
+    if args.output == "-" or not Path(args.output).is_file():
+        return
+    read = {"--input": [name for name in inputs if name != "-"], "--path": utils.split_paths(args.path)}
+    for option in ("bpe_codes", "sentencepiece_model"):
+        read[f"--{option.replace('_', '-')}"] = [name] if (name := getattr(args, option, None)) else []
+    for given, names in read.items():
+        for name in names:
+            if os.path.realpath(name) == os.path.realpath(args.output):
+                raise UserError(f"--output {args.output} would overwrite {given}")
 
 
 def _given(name: str | None, bpe: str, option: str) -> str:

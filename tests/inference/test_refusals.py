@@ -175,3 +175,14 @@ def test_an_unwritable_output_is_told_before_the_model_is_loaded(
     monkeypatch.setattr(sys, "argv", ["translate", *trained.options(), "--output", str(tmp_path / "no" / "out")])
     with pytest.raises(UserError, match="there is no folder"):
         translate.main()
+
+
+@pytest.mark.parametrize("option", ["--input", "--path", "--bpe-codes"])
+def test_an_output_that_is_read_is_refused(trained: Trained, tmp_path: Path, option: str) -> None:
+    original = {"--path": trained.checkpoint, "--bpe-codes": trained.codes}.get(option, Path(__file__))
+    read, link = tmp_path / "read", tmp_path / "link"
+    read.write_bytes(original.read_bytes())
+    link.symlink_to(read)
+    for output in (read, link):
+        with pytest.raises(UserError, match=f"--output {output} would overwrite {option}$"):
+            load(trained, option, str(read), "--output", str(output))
