@@ -1,11 +1,10 @@
 """Errors as one line, for every program."""
 
-import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from fairseq_rope_data.streams import flush_stdout, open_closed_streams, stream_problem, tell
+from fairseq_rope_data.streams import buffer_stdout, flush_stdout, open_closed_streams, stream_problem, tell
 
 
 class UserError(ValueError):
@@ -23,8 +22,7 @@ def run(name: str, main: Callable[[], None]) -> None:
     A reader of stdout that has enough, such as `head`, is no error: the status is 141, as it is for other programs.
     """
     closed = open_closed_streams()
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a path may be no text, and a terminal without Unicode
+    buffer_stdout()
     try:
         try:
             main()

@@ -1,6 +1,7 @@
 """Standard streams that are closed, full, or left by their reader."""
 
 import errno
+import io
 import os
 import sys
 from typing import TextIO
@@ -21,6 +22,19 @@ def open_closed_streams() -> list[str]:
         mode = "r" if name == "stdin" else "w"
         setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", errors="backslashreplace"))
     return closed
+
+
+def buffer_stdout() -> None:
+    """Give stdout the buffer that PYTHONUNBUFFERED, as images of containers set it, takes from it.
+
+    Without one a write says how much of it there was space for, and nobody asks: output is cut off in silence where a
+    disk fills up. Lines that are printed still come at once.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        if isinstance(sys.stdout.buffer, io.RawIOBase):
+            buffer = io.BufferedWriter(sys.stdout.buffer)
+            sys.stdout = io.TextIOWrapper(buffer, encoding=sys.stdout.encoding, line_buffering=True)
+        sys.stdout.reconfigure(errors="backslashreplace")  # a path may be no text, and a terminal without Unicode
 
 
 def tell(text: str) -> None:

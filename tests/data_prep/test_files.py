@@ -125,6 +125,19 @@ def test_a_full_disk_is_an_error_of_one_line(tmp_path: Path, lines: int) -> None
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("tool", ["tokenize", "join_text"])
+def test_a_disk_that_fills_up_within_the_last_write_is_an_error(tmp_path: Path, tool: str, unbuffered: str) -> None:
+    (tmp_path / "text").write_text("Haus Haus Haus Haus Haus\n" * 400)  # 10,000 bytes in one write, and room for 4 KiB
+    arguments = "--lang de --jobs 1 text" if tool == "tokenize" else "text"
+    command = f"ulimit -f 4; exec '{sys.executable}' -m fairseq_rope_data.{tool} {arguments} >out"
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONPATH": f"{ROOT}/data-prep"}
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, f"{tool}: error: stdout cannot be written: File too large\n")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
     ("streams", "status", "stdout", "stderr"),
     [
