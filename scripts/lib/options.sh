@@ -81,6 +81,7 @@ has_stage() { # STAGE...: whether one of them is to be run
 source_conf() {
   local file=$1
   [[ $file == */* ]] || file=$ROOT/scripts/conf/$file.env
+  [[ -f $file || ! -f $1 ]] || die "--conf $1 is no name of scripts/conf: a file of your own needs a path with /, as ./$1"
   [[ -f $file ]] || die "--conf $1: there is no $file; scripts/conf has $(cd "$ROOT/scripts/conf" && printf '%s ' *.env)"
   unset NORMALISE
   # shellcheck source=scripts/conf/tiny.env

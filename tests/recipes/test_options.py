@@ -168,3 +168,10 @@ def test_text_that_makes_no_windows_is_named_before_it_is_segmented(stubs: Stubs
     assert done.returncode == 1
     assert "train.en:1: the text holds the separator sentence: choose another --separator" in done.stderr
     assert not list((tmp_path / "work").rglob("*.tok.*"))
+
+
+def test_a_conf_without_a_path_is_told_how_it_is_named(stubs: Stubs, tmp_path: Path):
+    (stubs.folder / "own.env").write_text("")
+    done = stubs.run(tmp_path / "work", *stubs.command("--check"), "--conf", "own.env")
+    message = "--conf own.env is no name of scripts/conf: a file of your own needs a path with /, as ./own.env\n"
+    assert (done.returncode, done.stderr) == (1, f"run_bitext.sh: error: {message}")
