@@ -139,9 +139,9 @@ class Decoder(PositionedStack, TransformerDecoderBase):
 
     def reorder_incremental_state_scripting(self, incremental_state: dict[str, Any], new_order: Tensor) -> None:
         """Let hypothesis `new_order[i]` become the i-th; fairseq's (0.12.2 and main) asks all modules, one by one."""
-        # not the list itself, for LayerDrop's leaves out some
+        # not the list itself, for LayerDrop's leaves out some; a BASE layer has no attention
         for layer in self.layers.children():
-            for attention in (layer.self_attn, layer.encoder_attn):
+            for attention in (getattr(layer, "self_attn", None), getattr(layer, "encoder_attn", None)):
                 if attention is not None:
                     attention.reorder_incremental_state(incremental_state, new_order)
 

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from fairseq import search
+from fairseq.distributed import utils as distributed_utils
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
@@ -104,9 +105,12 @@ def test_hypotheses_keep_their_sentence():
     assert sentence_rows(torch.tensor([2, 0]), hypotheses=3, sentences=3).tolist() == [2, 0]
 
 
-@pytest.mark.parametrize("options", [{}, {"decoder_layerdrop": 0.9}], ids=["all layers", "layer drop"])
+@pytest.mark.parametrize(
+    "options", [{}, {"decoder_layerdrop": 0.9}, {"base_layers": 1}], ids=["all layers", "layer drop", "BASE layer"]
+)
 def test_a_new_order_reaches_each_attention_once_in_training_too(monkeypatch: pytest.MonkeyPatch, options: dict):
     seen = []
+    monkeypatch.setattr(distributed_utils, "get_data_parallel_rank", lambda: 0)  # a BASE layer asks for it
     for attention in (SelfAttention, CrossAttention):
         monkeypatch.setattr(attention, "reorder_incremental_state", lambda *given: seen.append(given))
     decoder, state, order = model(**options).train().decoder, {}, torch.tensor([1, 0])
