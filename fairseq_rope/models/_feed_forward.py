@@ -3,6 +3,7 @@
 from argparse import ArgumentParser, Namespace
 
 from fairseq import utils
+from fairseq.utils import safe_getattr
 
 # --ffn -> the --activation-fn that it stands for
 _ACTIVATIONS = {**{name: name for name in utils.get_available_activation_fns()}, "geglu": "gelu", "swiglu": "swish"}
@@ -22,9 +23,9 @@ def set_ffn_default(args: Namespace) -> None:
 
     To be called before fairseq's arch sets an activation: one that is there was asked for.
     """
-    args.ffn = getattr(args, "ffn", None)
+    args.ffn = safe_getattr(args, "ffn", None)
     if args.ffn in _ACTIVATIONS:
-        args.activation_fn = getattr(args, "activation_fn", _ACTIVATIONS[args.ffn])
+        args.activation_fn = safe_getattr(args, "activation_fn", _ACTIVATIONS[args.ffn])
 
 
 def check_ffn(args: Namespace) -> None:

@@ -4,6 +4,8 @@ import math
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from fairseq.utils import safe_getattr
+
 from fairseq_rope.models._scaling import (
     NO_SCALING,
     Scaling,
@@ -44,9 +46,9 @@ def add_rope_options(parser: ArgumentParser) -> None:
 
 def set_rope_defaults(args: Namespace) -> None:
     """Set RoFormer's rotation where nothing else is asked for."""
-    args.rope_base = getattr(args, "rope_base", 10000.0)
-    args.rope_fraction = getattr(args, "rope_fraction", 1.0)
-    args.rope_layout = getattr(args, "rope_layout", "interleaved")
+    args.rope_base = safe_getattr(args, "rope_base", 10000.0)
+    args.rope_fraction = safe_getattr(args, "rope_fraction", 1.0)
+    args.rope_layout = safe_getattr(args, "rope_layout", "interleaved")
     set_scaling_defaults(args)
 
 

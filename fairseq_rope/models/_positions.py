@@ -3,6 +3,8 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from fairseq.utils import safe_getattr
+
 from fairseq_rope.models._options import add_rope_options, set_rope_defaults, stack_rotary_embedding
 from fairseq_rope.models._scaling import check_one_stack
 from fairseq_rope.modules.positions.alibi import ALiBi
@@ -37,11 +39,11 @@ def add_position_options(parser: ArgumentParser) -> None:
 
 def set_position_defaults(args: Namespace) -> None:
     """Set RoFormer's rotation where nothing else is asked for, and absolute positions as the method has them."""
-    args.position_method = getattr(args, "position_method", None) or "rope"
-    args.rope_restart_after = getattr(args, "rope_restart_after", None)
+    args.position_method = safe_getattr(args, "position_method", None) or "rope"
+    args.rope_restart_after = safe_getattr(args, "rope_restart_after", None)
     set_rope_defaults(args)
     is_absolute = args.position_method in _ABSOLUTE
-    args.no_token_positional_embeddings = getattr(args, "no_token_positional_embeddings", False) or not is_absolute
+    args.no_token_positional_embeddings = safe_getattr(args, "no_token_positional_embeddings", False) or not is_absolute
     if args.position_method == "learned":
         args.encoder_learned_pos = args.decoder_learned_pos = True
 

@@ -10,6 +10,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from fairseq.utils import safe_getattr
+
 from fairseq_rope.modules.positions import frequencies
 from fairseq_rope.modules.positions.frequencies import Frequencies, FrequencySchedule
 
@@ -54,9 +56,9 @@ def add_scaling_options(parser: ArgumentParser) -> None:
 
 def set_scaling_defaults(args: Namespace) -> None:
     """Set no scaling where none is asked for."""
-    args.rope_scaling = getattr(args, "rope_scaling", "none")
-    args.rope_scaling_factor = getattr(args, "rope_scaling_factor", None)
-    args.rope_original_length = getattr(args, "rope_original_length", None)
+    args.rope_scaling = safe_getattr(args, "rope_scaling", "none")
+    args.rope_scaling_factor = safe_getattr(args, "rope_scaling_factor", None)
+    args.rope_original_length = safe_getattr(args, "rope_original_length", None)
 
 
 def check_one_stack(args: Namespace, *, model: str, missing: str) -> None:

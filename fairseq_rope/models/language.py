@@ -16,6 +16,7 @@ from fairseq.models.transformer_lm import (
 )
 from torch import Tensor
 
+from fairseq_rope.compat.hydra_options import as_namespace
 from fairseq_rope.models._scaling import check_one_stack
 from fairseq_rope.models._stacks import add_stack_options, build_decoder, check_stack_options, set_stack_defaults
 from fairseq_rope.modules.cpu import accelerate
@@ -49,9 +50,10 @@ class TransformerRopeLanguageModel(TransformerLanguageModel):
         Raises:
             ValueError: an option breaks its rule or cannot go with another; the text names it.
         """
+        args = as_namespace(args)
         transformer_lm_rope(args)  # a checkpoint of an older version may lack an option
         if getattr(args, "max_target_positions", None) is None:
-            args.max_target_positions = args.tokens_per_sample
+            args.max_target_positions = getattr(args, "tokens_per_sample", None) or task.args.tokens_per_sample
         for option in _REFUSED:
             if getattr(args, option, False):
                 raise ValueError(f"--{option.replace('_', '-')} cannot be used with {NAME}: it has plain embeddings")

@@ -12,8 +12,10 @@ from fairseq import hub_utils
 from fairseq.models import register_model, register_model_architecture
 from fairseq.models.roberta import RobertaModel
 from fairseq.models.roberta.model import base_architecture
+from fairseq.utils import safe_getattr
 from torch import Tensor, nn
 
+from fairseq_rope.compat.hydra_options import as_namespace
 from fairseq_rope.models._hub import RoformerHubInterface
 from fairseq_rope.models._positions import check_encoder_positions
 from fairseq_rope.models._roberta_encoder import RoformerEncoder
@@ -60,6 +62,7 @@ class RoformerModel(RobertaModel):
         Raises:
             ValueError: an option breaks its rule or cannot go with another; the text names it.
         """
+        args = as_namespace(args)
         roformer(args)  # a checkpoint of an older version may lack an option
         if getattr(args, "max_positions", None) is None:
             args.max_positions = getattr(args, "tokens_per_sample", None) or task.max_positions()
@@ -154,12 +157,12 @@ def roformer(args: Namespace) -> None:
     """Set the sizes of BERT base, which are RoFormer's."""
     set_stack_defaults(args)
     # fairseq's arch would learn positions
-    args.encoder_learned_pos = getattr(args, "encoder_learned_pos", False)
-    args.sinusoid_scale = getattr(args, "sinusoid_scale", 1.0)
-    args.segments = getattr(args, "segments", 0)
-    args.layer_norm_eps = getattr(args, "layer_norm_eps", 1e-5)
-    args.offload_activations = getattr(args, "offload_activations", False)
-    args.checkpoint_activations = getattr(args, "checkpoint_activations", False) or args.offload_activations
+    args.encoder_learned_pos = safe_getattr(args, "encoder_learned_pos", False)
+    args.sinusoid_scale = safe_getattr(args, "sinusoid_scale", 1.0)
+    args.segments = safe_getattr(args, "segments", 0)
+    args.layer_norm_eps = safe_getattr(args, "layer_norm_eps", 1e-5)
+    args.offload_activations = safe_getattr(args, "offload_activations", False)
+    args.checkpoint_activations = safe_getattr(args, "checkpoint_activations", False) or args.offload_activations
     base_architecture(args)
 
 
@@ -172,18 +175,18 @@ def roformer_base(args: Namespace) -> None:
 @register_model_architecture("roformer", "roformer_small")
 def roformer_small(args: Namespace) -> None:
     """Set the sizes of the released small RoFormer (ZhuiyiTechnology/roformer)."""
-    args.encoder_layers = getattr(args, "encoder_layers", 6)
-    args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 384)
-    args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", 1536)
-    args.encoder_attention_heads = getattr(args, "encoder_attention_heads", 6)
+    args.encoder_layers = safe_getattr(args, "encoder_layers", 6)
+    args.encoder_embed_dim = safe_getattr(args, "encoder_embed_dim", 384)
+    args.encoder_ffn_embed_dim = safe_getattr(args, "encoder_ffn_embed_dim", 1536)
+    args.encoder_attention_heads = safe_getattr(args, "encoder_attention_heads", 6)
     roformer(args)
 
 
 @register_model_architecture("roformer", "roformer_tiny")
 def roformer_tiny(args: Namespace) -> None:
     """Set the sizes of BERT-Mini (Turc et al., arXiv 1908.08962), for two CPU cores."""
-    args.encoder_layers = getattr(args, "encoder_layers", 4)
-    args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 256)
-    args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", 1024)
-    args.encoder_attention_heads = getattr(args, "encoder_attention_heads", 4)
+    args.encoder_layers = safe_getattr(args, "encoder_layers", 4)
+    args.encoder_embed_dim = safe_getattr(args, "encoder_embed_dim", 256)
+    args.encoder_ffn_embed_dim = safe_getattr(args, "encoder_ffn_embed_dim", 1024)
+    args.encoder_attention_heads = safe_getattr(args, "encoder_attention_heads", 4)
     roformer(args)

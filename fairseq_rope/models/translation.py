@@ -9,8 +9,10 @@ from typing import Any
 
 from fairseq.models import register_model, register_model_architecture
 from fairseq.models.transformer import TransformerModel, transformer_legacy
+from fairseq.utils import safe_getattr
 from torch import Tensor, nn
 
+from fairseq_rope.compat.hydra_options import as_namespace
 from fairseq_rope.models._stacks import (
     add_stack_options,
     build_decoder,
@@ -49,6 +51,7 @@ class TransformerRopeModel(TransformerModel):
         Raises:
             ValueError: an option breaks its rule or cannot go with rotation; the text names it.
         """
+        args = as_namespace(args)
         transformer_rope(args)  # a checkpoint of an older version may lack an option
         check_stack_options(args, model="transformer_rope")
         model: TransformerRopeModel = super().build_model(args, task)
@@ -106,14 +109,14 @@ def transformer_rope(args: Namespace) -> None:
 @register_model_architecture("transformer_rope", "transformer_rope_tiny")
 def transformer_rope_tiny(args: Namespace) -> None:
     """Set the Transformer-Tiny of Wu et al. (ACL 2021) for small corpora such as Multi30k."""
-    args.encoder_embed_dim = getattr(args, "encoder_embed_dim", 128)
-    args.encoder_ffn_embed_dim = getattr(args, "encoder_ffn_embed_dim", 256)
-    args.encoder_layers = getattr(args, "encoder_layers", 4)
-    args.encoder_attention_heads = getattr(args, "encoder_attention_heads", 4)
-    args.decoder_layers = getattr(args, "decoder_layers", 4)
-    args.decoder_attention_heads = getattr(args, "decoder_attention_heads", 4)
-    args.dropout = getattr(args, "dropout", 0.3)
-    args.share_all_embeddings = getattr(args, "share_all_embeddings", True)
+    args.encoder_embed_dim = safe_getattr(args, "encoder_embed_dim", 128)
+    args.encoder_ffn_embed_dim = safe_getattr(args, "encoder_ffn_embed_dim", 256)
+    args.encoder_layers = safe_getattr(args, "encoder_layers", 4)
+    args.encoder_attention_heads = safe_getattr(args, "encoder_attention_heads", 4)
+    args.decoder_layers = safe_getattr(args, "decoder_layers", 4)
+    args.decoder_attention_heads = safe_getattr(args, "decoder_attention_heads", 4)
+    args.dropout = safe_getattr(args, "dropout", 0.3)
+    args.share_all_embeddings = safe_getattr(args, "share_all_embeddings", True)
     transformer_rope(args)
 
 

@@ -1,0 +1,42 @@
+"""Options in the form of hydra, as `fairseq-hydra-train` gives them and its checkpoints keep them."""
+
+from argparse import Namespace
+
+import pytest
+import torch
+from fairseq.models import build_model
+from fairseq.tasks import FairseqTask
+from fairseq.tasks.language_modeling import LanguageModelingConfig, LanguageModelingTask
+from omegaconf import OmegaConf
+
+from tests.support.encoders import make_mlm_task
+from tests.support.models import make_task
+
+ENCODER = dict(encoder_layers=2, encoder_embed_dim=24, encoder_ffn_embed_dim=40, encoder_attention_heads=3)
+DECODER = dict(decoder_layers=3, decoder_embed_dim=24, decoder_ffn_embed_dim=40, decoder_attention_heads=3)
+TRANSLATION = make_task()
+LANGUAGE = LanguageModelingTask(LanguageModelingConfig(tokens_per_sample=32), TRANSLATION.source_dictionary)
+TOKENS = torch.arange(5, 16).expand(2, 11)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize(
+    ("name", "task", "options"),
+    [
+        ("transformer_rope", TRANSLATION, {**ENCODER, **DECODER}),
+        ("transformer_rope_tiny", TRANSLATION, {"dropout": 0.2}),
+        ("transformer_lm_rope", LANGUAGE, DECODER),
+        ("roformer", make_mlm_task(), {**ENCODER, "max_positions": 32}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_models_are_those_of_a_command_line(name: str, task: FairseqTask, options: dict[str, object]):
+    options = {"_name": name, **options, "rope_base": 500, "rope_fraction": 0.5, "ffn": "geglu"}
+    config = OmegaConf.create({"layers": 2, "model": {**options, "encoder_layers": "${layers}"}})
+    OmegaConf.set_struct(config, True)
+    given = (TOKENS, torch.tensor([11, 11]), TOKENS) if task is TRANSLATION else (TOKENS,)
+    outputs = []
+    for form in (config.model, Namespace(**{**options, "encoder_layers": 2})):
+        torch.manual_seed(1)
+        outputs.append(build_model(form, task).eval()(*given)[0])
+    assert torch.equal(*outputs)
