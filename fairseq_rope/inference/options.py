@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from fairseq_rope.inference.engine_options import RuntimeOptions, add_engine_opt
 from fairseq_rope.scoring.detokenize import BPE_KINDS
 from fairseq_rope_data.bpe_codes import read_codes
 from fairseq_rope_data.errors import UserError
+from fairseq_rope_data.files import check_apart
 from fairseq_rope_data.recorded import check_recorded
 from fairseq_rope_data.window_index import SEPARATOR, check_separator
 
@@ -203,15 +203,10 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
 
 def _check_output(args: argparse.Namespace, inputs: list[str]) -> None:
     """Check that no file that is read is lost for its translation; a device is read and written at once."""
-    if args.output == "-" or not Path(args.output).is_file():
-        return
-    read = {"--input": [name for name in inputs if name != "-"], "--path": utils.split_paths(args.path)}
-    for option in ("bpe_codes", "sentencepiece_model"):
-        read[f"--{option.replace('_', '-')}"] = [name] if (name := getattr(args, option, None)) else []
-    for given, names in read.items():
-        for name in names:
-            if os.path.realpath(name) == os.path.realpath(args.output):
-                raise UserError(f"--output {args.output} would overwrite {given}")
+    if args.output != "-" and Path(args.output).is_file():
+        given = (getattr(args, name, None) for name in ("bpe_codes", "sentencepiece_model"))
+        read = [*inputs, *utils.split_paths(args.path), *filter(None, given)]
+        check_apart([Path(args.output)], [Path(name) for name in read if name != "-"])
 
 
 def _given(name: str | None, bpe: str, option: str) -> str:

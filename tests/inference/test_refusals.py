@@ -184,5 +184,5 @@ def test_an_output_that_is_read_is_refused(trained: Trained, tmp_path: Path, opt
     read.write_bytes(original.read_bytes())
     link.symlink_to(read)
     for output in (read, link):
-        with pytest.raises(UserError, match=f"--output {output} would overwrite {option}$"):
+        with pytest.raises(UserError, match=f"^{output} would be written in the place of {read}, which is read$"):
             load(trained, option, str(read), "--output", str(output))
