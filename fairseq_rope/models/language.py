@@ -50,7 +50,7 @@ class TransformerRopeLanguageModel(TransformerLanguageModel):
         Raises:
             ValueError: an option breaks its rule or cannot go with another; the text names it.
         """
-        args = as_namespace(args)
+        args = as_namespace(args, cls)
         transformer_lm_rope(args)  # a checkpoint of an older version may lack an option
         if getattr(args, "max_target_positions", None) is None:
             args.max_target_positions = getattr(args, "tokens_per_sample", None) or task.args.tokens_per_sample

@@ -62,7 +62,7 @@ class RoformerModel(RobertaModel):
         Raises:
             ValueError: an option breaks its rule or cannot go with another; the text names it.
         """
-        args = as_namespace(args)
+        args = as_namespace(args, cls)
         roformer(args)  # a checkpoint of an older version may lack an option
         if getattr(args, "max_positions", None) is None:
             args.max_positions = getattr(args, "tokens_per_sample", None) or task.max_positions()

@@ -51,7 +51,7 @@ class TransformerRopeModel(TransformerModel):
         Raises:
             ValueError: an option breaks its rule or cannot go with rotation; the text names it.
         """
-        args = as_namespace(args)
+        args = as_namespace(args, cls)
         transformer_rope(args)  # a checkpoint of an older version may lack an option
         check_stack_options(args, model="transformer_rope")
         model: TransformerRopeModel = super().build_model(args, task)

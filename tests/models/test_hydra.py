@@ -31,12 +31,19 @@ TOKENS = torch.arange(5, 16).expand(2, 11)
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_models_are_those_of_a_command_line(name: str, task: FairseqTask, options: dict[str, object]):
-    options = {"_name": name, **options, "rope_base": 500, "rope_fraction": 0.5, "ffn": "geglu"}
-    config = OmegaConf.create({"layers": 2, "model": {**options, "encoder_layers": "${layers}"}})
+    options = {"_name": name, **options, "rope_fraction": 0.5, "ffn": "geglu"}
+    config = OmegaConf.create({"base": 500, "model": {**options, "rope_base": "${base}"}})
     OmegaConf.set_struct(config, True)
     given = (TOKENS, torch.tensor([11, 11]), TOKENS) if task is TRANSLATION else (TOKENS,)
     outputs = []
-    for form in (config.model, Namespace(**{**options, "encoder_layers": 2})):
+    for form in (config.model, Namespace(**options, rope_base=500)):
         torch.manual_seed(1)
         outputs.append(build_model(form, task).eval()(*given)[0])
     assert torch.equal(*outputs)
+
+
+@pytest.mark.parametrize("wrong", [{"rope_bse": 500}, {"encoder": {"layers": 2}}], ids=lambda wrong: next(iter(wrong)))
+def test_a_name_that_is_no_option_is_told(wrong: dict[str, object]):
+    config = OmegaConf.create({"_name": "transformer_rope_tiny", **wrong})
+    with pytest.raises(ValueError, match=f"^model.{next(iter(wrong))} is no option of transformer_rope_tiny$"):
+        build_model(config, TRANSLATION)
