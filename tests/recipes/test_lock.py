@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import shutil
 import signal
 import subprocess
 import threading
@@ -18,17 +17,12 @@ from tests.support.stubs import Stubs
 
 
 @pytest.fixture(scope="module")
-def prepared(stubs: Stubs) -> Path:
+def finished(stubs: Stubs) -> Path:
+    """A work folder that is prepared, in the place of one in which the whole recipe has run."""
     work = stubs.folder / "prepared"
     done = stubs.run(work, *stubs.command("fetch", "prepare"))
     assert done.returncode == 0, done.stderr
     return work
-
-
-@pytest.fixture
-def work(prepared: Path, tmp_path: Path) -> Path:
-    shutil.copytree(prepared, tmp_path / "work")
-    return tmp_path / "work"
 
 
 @pytest.fixture
