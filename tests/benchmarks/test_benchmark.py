@@ -28,6 +28,9 @@ COMMAND = [
         "256",
         "--lengths",
         "256",
+        "--blocks",
+        "64",
+        "256",
     ),
     *("--batches", "32", "--sentences", "6", "--steps", "4", "--updates", "2", "--pairs", "100"),
     *("--repetitions", "2", "--warm-up", "0", "--number-types", "fp32", "--tricks", "in-place-rotation", "kv-cache"),
@@ -55,10 +58,10 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_every_kind_of_measurement_has_a_row_and_a_line_in_a_table(result: dict[str, Any]) -> None:
     assert [row["kind"] for row in result["rows"]] == [
-        *("train", "generate", "length", "rotation", "masked", "finetune", "profile", *["tricks"] * 3)
+        *("train", "generate", "length", "rotation", "masked", "masked", "finetune", "profile", *["tricks"] * 3)
     ]
     assert result["left_out"] == []
-    assert result["tables"].count("| tiny | fp32 |") == 10
+    assert result["tables"].count("| tiny | fp32 |") == 11
 
 
 @pytest.mark.parametrize("kind", ["train", "generate", "length", "masked", "finetune"])
@@ -83,6 +86,13 @@ def test_speed_and_memory_compare_the_models(result: dict[str, Any], kind: str) 
     assert row["speed"]["all"] == pytest.approx([ours / theirs for ours, theirs in rates])
     assert row["memory"] == rope["peak"] / stock["peak"]
     assert min(rope["peak"], stock["peak"]) > 100 * 2**20
+
+
+def test_blocks_of_masked_language_models_are_as_long_as_asked(result: dict[str, Any]) -> None:
+    for row, block in zip([row for row in result["rows"] if row["kind"] == "masked"], (64, 256), strict=True):
+        rope = row["models"]["rope"]
+        assert row["block"] == block
+        assert rope["tokens"] == [256 * 2] * 2 and rope["sentences"] == [256 // block * 2] * 2
 
 
 def test_the_rotation_has_a_share_and_no_ratio(result: dict[str, Any]) -> None:

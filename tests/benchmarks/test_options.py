@@ -59,6 +59,10 @@ def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_
         (["--device", "cuda"], "--device cuda needs a GPU that torch can use, but there is none"),
         (["--warm-up", "-1"], "--warm-up must be 0 or more, but is -1"),
         (["--steps", "1"], "--steps must be 2 or more, a word and the end of the sentence, but is 1"),
+        (
+            ["masked", "--blocks", "128", "512", "--max-tokens", "256"],
+            "--blocks must be at most --max-tokens, .* 512 and 256",
+        ),
         (["--data", "/none"], "there is no /none"),
         (["--data", "/"], "--data must be a binarized corpus with a train set, but / has none"),
         (
@@ -67,7 +71,7 @@ def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_
         ),
         (["--output", "/none/x.json"], "cannot write /none/x.json: there is no folder /none"),
     ],
-    ids=["kind", "device", "warm-up", "steps", "no-data", "data", "checkpoint", "output"],
+    ids=["kind", "device", "warm-up", "steps", "blocks", "no-data", "data", "checkpoint", "output"],
 )
 def test_an_error_names_the_option_the_rule_and_the_value(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: list[str], error: str

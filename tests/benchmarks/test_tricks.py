@@ -68,9 +68,9 @@ def test_losses_are_the_same_without(spec: Spec, trick: str) -> None:
 
 @pytest.mark.parametrize("trick", functions("masked"))
 def test_losses_of_masked_language_models_are_the_same_without(spec: Spec, trick: str) -> None:
-    text = data.synthetic_text(Path(spec.work), 400, block=build.BLOCK)
+    text = data.synthetic_text(Path(spec.work), 400, block=128)
     rates = ("--dropout", "0.1", "--attention-dropout", "0.1", "--lr", "1e-2", "--warmup-updates", "10")
-    spec = replace(spec, kind="masked", data=str(text), options=rates)
+    spec = replace(spec, kind="masked", data=str(text), block=128, options=rates)
     expected, actual = losses(spec, ""), losses(spec, trick)
     assert actual == pytest.approx(expected, rel=OTHER_MASKS if trick == "dropout" else ROUNDING)
     assert expected[-1] < expected[0] - 10 * ROUNDING

@@ -18,7 +18,6 @@ SIZES = {  # layers, model, feed-forward, heads
 # vocabularies of synthetic data: multiples of 8, as --padding-factor makes them; 37k is that of the Transformer's paper
 VOCABULARIES = {"tiny": 10_000, "iwslt": 10_000, "base": 37_000}
 ENCODERS = {"stock": ["--arch", "roberta"], "rope": ["--user-dir", str(USER_DIR), "--arch", "roformer"]}
-BLOCK = 128  # tokens of a block of running text
 ARCHS = {"stock": ["--arch", "transformer"], "rope": ["--user-dir", str(USER_DIR), "--arch", "transformer_rope"]}
 TRAIN = [
     *("--label-smoothing", "0.1", "--dropout", "0.1", "--optimizer", "adam", "--adam-betas", "(0.9, 0.98)"),
@@ -58,7 +57,13 @@ def training_options(spec: Spec, *, max_tokens: int) -> list[str]:
 def masked_options(spec: Spec) -> list[str]:
     """Return the command line of fairseq-train by which a masked language model is trained."""
     options = [spec.data, "--task", "masked_lm", "--criterion", "masked_lm", *ENCODERS[spec.model]]
-    options += [*size_options(spec.size, ["encoder"]), "--tokens-per-sample", str(BLOCK), "--sample-break-mode", "none"]
+    options += [
+        *size_options(spec.size, ["encoder"]),
+        "--tokens-per-sample",
+        str(spec.block),
+        "--sample-break-mode",
+        "none",
+    ]
     return options + TRAIN[2:] + _place_options(spec, spec.max_tokens)
 
 

@@ -39,6 +39,7 @@ def _parser(description: str | None) -> argparse.ArgumentParser:
     add("--max-tokens", nargs="+", type=count, metavar="N", help="tokens in a batch (1024 4096; on a GPU 25000 too)")
     lengths = [64, 256, 1024, 4096, 8192]
     add("--lengths", nargs="+", type=count, default=lengths, metavar="N", help="tokens in a sentence")
+    add("--blocks", nargs="+", type=count, default=[128], metavar="N", help="tokens in a block of running text (128)")
     add("--batches", nargs="+", choices=BATCHES, default=list(BATCHES), help="batches of translation (all)")
     names = f"switched off, each alone: {', '.join(TRICKS)} (all)"
     add("--tricks", nargs="+", choices=TRICKS, default=list(TRICKS), metavar="TRICK", help=names)
@@ -90,6 +91,9 @@ def _check(args: argparse.Namespace) -> None:
     for kind in (masked.KIND, finetune.KIND):
         if kind in args.kinds and (args.data or args.criterion):
             raise UserError(f"{kind} has a text and a criterion of its own: leave --data and --criterion out")
+    if {masked.KIND, KIND} & {*args.kinds} and max(args.blocks) > min(args.max_tokens):
+        long, small = max(args.blocks), min(args.max_tokens)
+        raise UserError(f"--blocks must be at most --max-tokens, a batch of them, but is {long} and {small}")
     if args.warm_up < 0:
         raise UserError(f"--warm-up must be 0 or more, but is {args.warm_up}")
     if args.steps == 1:

@@ -38,15 +38,13 @@ def settings(args: Namespace) -> Iterator[Setting]:
 
 def _spec(kind: str, size: str, dtype: str, args: Namespace) -> Spec:
     corpus, words = args.data, build.VOCABULARIES[size]
-    if kind == masked.KIND:
-        corpus = data.synthetic_text(args.work, words, block=build.BLOCK)
-    elif kind == finetune.KIND:
+    if kind == finetune.KIND:
         corpus = data.synthetic_examples(args.work, words, examples=args.pairs)
-    elif not corpus:
+    elif kind != masked.KIND and not corpus:
         corpus = data.synthetic_corpus(args.work, words, pairs=args.pairs, test_pairs=args.sentences)
     # the rest is left to whatever else runs
     memory = int(args.memory * 2**30) if args.memory else available_memory() * 3 // 4
-    return Spec(kind, "", size, dtype, args.device, str(corpus), str(args.work), memory=memory)
+    return Spec(kind, "", size, dtype, args.device, str(corpus or ""), str(args.work), memory=memory)
 
 
 def _of_kind(spec: Spec, args: Namespace, names: Sequence[str] = MODELS) -> Iterator[tuple[dict[str, Any], list[Spec]]]:
@@ -61,7 +59,13 @@ def _of_kind(spec: Spec, args: Namespace, names: Sequence[str] = MODELS) -> Iter
                 continue
             for what, (rope,) in _of_kind(_spec(work, spec.size, spec.dtype, args), args, ["rope"]):
                 yield {"work": work, **what}, [rope, *(replace(rope, without=name) for name in switchable)]
-    elif spec.kind in ("train", "rotation", profile.KIND, masked.KIND, finetune.KIND):
+    elif spec.kind == masked.KIND:
+        for block in args.blocks:
+            text = data.synthetic_text(args.work, build.VOCABULARIES[spec.size], block=block)
+            for tokens in args.max_tokens:
+                what = {"block": block, "max_tokens": tokens}
+                yield what, [replace(model, data=str(text), updates=args.updates, **what) for model in models]
+    elif spec.kind in ("train", "rotation", profile.KIND, finetune.KIND):
         for tokens in args.max_tokens:
             specs = [replace(model, max_tokens=tokens, updates=args.updates) for model in models]
             yield {"max_tokens": tokens}, specs[1:] if spec.kind == "rotation" else specs

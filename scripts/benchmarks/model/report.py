@@ -152,6 +152,7 @@ COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
     },
     "masked": {
         **_SETTING,
+        "block": lambda row: f"{row['block']:,}",
         "tokens a batch": lambda row: f"{row['max_tokens']:,}",
         "roberta, tokens/s": _median("stock", "tokens_per_second"),
         "roformer, tokens/s": _median("rope", "tokens_per_second"),
@@ -203,6 +204,7 @@ COLUMNS: dict[str, dict[str, Any]] = {  # kind -> heading -> the cell of a row
     "tricks": {
         **_SETTING,
         "work": lambda row: row["work"],
+        "block": lambda row: f"{row['block']:,}" if "block" in row else "-",
         "batch": lambda row: row["batch"] if "batch" in row else f"{row['max_tokens']:,} tokens",
         "trick": lambda row: row["trick"],
         "with all, tokens/s": _median("rope", "tokens_per_second"),

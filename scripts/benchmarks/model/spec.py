@@ -23,6 +23,7 @@ class Spec:
         options: the model's own options of fairseq-train.
         memory: bytes that the process may use, 0 for all; on the CPU only.
         max_tokens: size of a training batch.
+        block: tokens of a block of running text.
         updates: training steps in a repetition.
         batch: size of a batch to translate, a name in `generate.BATCHES`.
         checkpoint: file of the model that translates.
@@ -42,6 +43,7 @@ class Spec:
     options: tuple[str, ...] = ()
     memory: int = 0
     max_tokens: int = 0
+    block: int = 0
     updates: int = 1
     batch: str = ""
     checkpoint: str = ""
