@@ -186,6 +186,17 @@ def test_the_table_grows_and_old_positions_stay():
     near(rotary.rotate(x)[:, :, -T:], late, 1e-6)
 
 
+def test_a_table_that_another_thread_replaces_by_a_shorter_one_is_whole_all_the_same():
+    class Overtaken(RotaryEmbedding):
+        def __setattr__(self, name: str, value: object) -> None:
+            # the other thread asked for three positions, and writes just after
+            super().__setattr__(name, value[:3] if isinstance(value, Tensor) and name == "_table" else value)
+
+    rotary = Overtaken(D, frequencies=functools.partial(inverse_frequencies, base=10000.0))
+    x = random(B, H, T, D)
+    assert torch.equal(rotary.rotate(x), make().rotate(x))
+
+
 @pytest.mark.parametrize("device", ["meta", pytest.param("cuda", marks=NEEDS_CUDA)])
 def test_the_table_follows_the_device_there_and_back(device):
     rotary, x = make(), random(B, H, T, D)

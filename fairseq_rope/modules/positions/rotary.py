@@ -1,4 +1,4 @@
-"""Rotary position embedding (RoFormer, Su et al., arXiv 2104.09864)."""
+"""Rotary position embedding (RoFormer, Su et al., arXiv 2104.09864, eq. 34)."""
 
 import torch
 from torch import Tensor
@@ -51,15 +51,16 @@ class RotaryEmbedding(PositionMethod):
 
     def table(self, length: int, device: torch.device) -> Tensor:
         """Return the phasors at positions 0 .. length-1, (length, R/2), complex64, on `device`."""
-        size = self._table.size(-2)
+        table = self._table  # read once: another thread may put a shorter one in its place
+        size = table.size(-2)
         if length > size:
             size = max(length, 2 * size)  # doubled, so that decoding step by step seldom fills it anew
-        if size != self._table.size(-2) or device != self._table.device:
+        if size != table.size(-2) or device != table.device:
             # a table that is first made while generating must still be usable by autograd later
             with torch.inference_mode(False):
                 positions = torch.arange(size, dtype=torch.float64, device="cpu")
-                self._table = self._phasors_at(positions).to(torch.complex64).to(device)
-        return self._table[..., :length, :]
+                self._table = table = self._phasors_at(positions).to(torch.complex64).to(device)
+        return table[..., :length, :]
 
     def _phasors_at(self, positions: Tensor) -> Tensor:
         """Return the phasors at `positions` (...), (..., R/2), in float64."""
