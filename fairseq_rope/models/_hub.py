@@ -55,9 +55,10 @@ class RoformerHubInterface(RobertaHubInterface):
         # (1, V) -> (V,)
         probabilities = logits[0].float().softmax(dim=0)
         candidates = probabilities.clone()
-        candidates[[words.bos(), words.pad(), words.eos(), self.task.mask_idx]] = -1
+        special = [words.bos(), words.pad(), words.eos(), words.unk(), self.task.mask_idx]
+        candidates[special] = -1
         found = []
-        for index in candidates.topk(min(topk, len(words) - 4)).indices.tolist():
+        for index in candidates.topk(min(topk, len(words) - len(special))).indices.tolist():
             piece = words[index]
             text = self.bpe.decode(" ".join(part for part in (parts[0], piece, parts[1]) if part))
             found.append((text, probabilities[index].item(), self.bpe.decode(piece)))

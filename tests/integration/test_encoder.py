@@ -51,10 +51,11 @@ def test_an_average_fills_masks_and_reads_any_length(pretrained: Pretrained, tmp
     model = load(average, pretrained.data)
     words = model.task.source_dictionary
     with torch.no_grad():
+        model.model.encoder.lm_head.bias[words.unk()] = 9.0  # the likeliest, and no word
         logits, _ = model.model(model.encode("the old <mask> likes Anna today .")[None])
-    best = [
-        (p.item(), words[i]) for i, p in enumerate(logits[0, 3].softmax(dim=0)) if i not in (0, 1, 2, len(words) - 1)
-    ]
+    probabilities = logits[0, 3].softmax(dim=0)
+    assert probabilities.argmax() == words.unk()
+    best = [(p.item(), words[i]) for i, p in enumerate(probabilities) if i not in (0, 1, 2, 3, len(words) - 1)]
     found = model.fill_mask("the old <mask> likes Anna today .", topk=4)
     for (text, probability, word), (expected, likely) in zip(found, sorted(best, reverse=True)[:4], strict=True):
         assert (text, word) == (f"the old {likely} likes Anna today .", likely)
