@@ -42,6 +42,7 @@ class CTranslate2Engine:
         package = require_ctranslate2()
         folder = options.folder
         _check_dictionaries(folder, task)
+        self.path = folder.path
         self.source_names = folder.source_names
         self.target_ids = {name: i for i, name in enumerate(folder.target_names)}
         self.settings = folder.settings
@@ -81,7 +82,11 @@ class CTranslate2Engine:
             running.append((batch, limit, results))
         for batch, limit, results in running:
             for index, result in zip(batch, results, strict=True):
-                yield int(index), self._hypothesis(result.result(), limit)
+                try:
+                    found = result.result()
+                except RuntimeError as error:  # the memory of a GPU
+                    raise UserError(f"the search with {self.path} failed: {brief(error)}") from error
+                yield int(index), self._hypothesis(found, limit)
 
     def _batch_size(self, sentences: int) -> int | None:
         """Return how many sentences a batch has; on a CPU no worker is left without one while others have more."""

@@ -88,6 +88,18 @@ def test_batches_are_small_and_shared_out_evenly_among_cores_unless_told_otherwi
     assert max(batches) == largest and sum(batches) == 100
 
 
+def test_a_search_that_fails_is_one_line(trained: Trained, exported: Path) -> None:
+    def fail() -> None:
+        raise RuntimeError("CUDA failed with error out of memory")
+
+    translator = load(trained, exported)
+    failing = types.SimpleNamespace(result=fail)
+    translator.engine.translator = types.SimpleNamespace(translate_batch=lambda names, **_: [failing] * len(names))
+    with pytest.raises(UserError) as error:
+        list(translator.translate(trained.lines[:2]))
+    assert str(error.value) == f"the search with {exported} failed: CUDA failed with error out of memory"
+
+
 def test_int8_gives_nearly_the_same_text(trained: Trained, exported: Path) -> None:
     lines = trained.lines[:100]
     exact, rounded = (list(load(trained, exported, *o).translate(lines)) for o in ((), ("--compute-type", "int8")))
