@@ -39,7 +39,7 @@ def add_position_options(parser: ArgumentParser) -> None:
 
 def set_position_defaults(args: Namespace) -> None:
     """Set RoFormer's rotation where nothing else is asked for, and absolute positions as the method has them."""
-    args.position_method = safe_getattr(args, "position_method", None) or "rope"
+    args.position_method = safe_getattr(args, "position_method", "rope")
     args.rope_restart_after = safe_getattr(args, "rope_restart_after", None)
     set_rope_defaults(args)
     is_absolute = args.position_method in _ABSOLUTE

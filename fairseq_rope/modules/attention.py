@@ -107,7 +107,7 @@ class SelfAttention(Positioned, MultiheadAttention):
                 to a method that does not take them.
         """
         if static_kv or before_softmax or any(x is not None and x is not query for x in (key, value)):
-            raise ValueError("rotary attention is self-attention: no other keys, static_kv or before_softmax")
+            raise ValueError("self-attention with positions takes no other keys, static_kv or before_softmax")
         if self.positions is not None and not self.position_method.takes_positions:
             raise ValueError(
                 f"explicit positions are for methods that rotate, not for {type(self.position_method).__name__}"

@@ -24,6 +24,7 @@ REFUSED = {
         dict(position_method="rotary"),
         f"--position-method must be one of {', '.join(POSITION_METHODS)}, but is 'rotary'",
     ),
+    "empty": (dict(position_method=""), f"--position-method must be one of {', '.join(POSITION_METHODS)}, but is ''"),
     "base": (dict(position_method="alibi", rope_base=500.0), "--rope-base cannot be used with --position-method alibi"),
     "layout": (
         dict(position_method="none", rope_layout="half"),

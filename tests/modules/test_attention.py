@@ -232,7 +232,7 @@ MISUSES = {
 def test_a_use_that_has_no_meaning_is_refused(use):
     with pytest.raises(ValueError) as error:
         use(make(), inputs())
-    assert str(error.value) == "rotary attention is self-attention: no other keys, static_kv or before_softmax"
+    assert str(error.value) == "self-attention with positions takes no other keys, static_kv or before_softmax"
 
 
 @pytest.mark.parametrize("clone", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))], ids=["copy", "pickle"])
