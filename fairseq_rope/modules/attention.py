@@ -119,6 +119,8 @@ class SelfAttention(Positioned, MultiheadAttention):
             unpadding, key_padding_mask = key_padding_mask, key_padding_mask.padding
             # (N, 3, H, D) -> (T, B, 3, H, D)
             projected = unpadding.restore(projected).transpose(0, 1)
+        elif isinstance(key_padding_mask, Tensor):
+            key_padding_mask = Padding(key_padding_mask)
         attended, weights = self.kernel.attend(
             projected,
             self.position_method,

@@ -34,7 +34,7 @@ def attend(
     v: Tensor,
     *,
     attn_mask: Tensor | None,
-    key_padding_mask: Tensor | Padding | None,
+    key_padding_mask: Padding | None,
     dropout: FairseqDropout,
     need_weights: bool,
     position_bias: Tensor | None = None,
@@ -47,7 +47,7 @@ def attend(
         k: (B, H, S, D).
         v: (B, H, S, D).
         attn_mask: (T, S), added to the scores, or true where a key is hidden; or CAUSAL.
-        key_padding_mask: (B, S), true at padding, or the `Padding` made of it.
+        key_padding_mask: (B, S).
         dropout: for the probabilities.
         need_weights: return the probabilities before dropout, (B, H, T, S).
         position_bias: added to the scores, broadcastable to (B, H, T, S).
@@ -137,7 +137,7 @@ def _attend_with_weights(
 def _bias(
     q: Tensor,
     attn_mask: Tensor | None,
-    key_padding_mask: Tensor | Padding | None,
+    key_padding_mask: Padding | None,
     position_bias: Tensor | None,
     dtype: torch.dtype,
 ) -> Tensor | None:
@@ -152,7 +152,8 @@ def _bias(
         mask = attn_mask.to(dtype).clamp(min=hidden(dtype))[None, None]
         bias = mask if bias is None else (bias + mask).clamp(min=hidden(dtype))
     if key_padding_mask is not None:
-        padding = key_padding_mask if isinstance(key_padding_mask, Padding) else Padding(key_padding_mask)
+        if bias is None:
+            return key_padding_mask.bias(dtype)
         # (B, S) -> (B, 1, 1, S)
-        bias = padding.bias(dtype) if bias is None else bias.masked_fill(padding.mask[:, None, None], hidden(dtype))
+        bias = bias.masked_fill(key_padding_mask.mask[:, None, None], hidden(dtype))
     return bias

@@ -13,9 +13,7 @@ from fairseq_rope.modules.rotated_qkv import rotate_qkv_
 
 
 class DecodingState(Protocol):
-    """What a kernel keeps of the earlier steps of a search; `append` is between the kernel and its own state."""
-
-    length: int  # tokens so far
+    """What a kernel keeps of the earlier steps of a search; how it grows is between the two."""
 
     def reorder(self, order: Tensor) -> None:
         """Let hypothesis `order[i]` become the i-th; there may be fewer or more of them than before."""
@@ -35,7 +33,7 @@ class AttentionKernel(Protocol):
         *,
         positions: Tensor | None,
         attn_mask: Tensor | None,
-        key_padding_mask: Tensor | Padding | None,
+        key_padding_mask: Padding | None,
         dropout: FairseqDropout,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:
@@ -47,7 +45,7 @@ class AttentionKernel(Protocol):
             state: of the search, updated; None: these are all tokens.
             positions: (B, T), or None: the tokens stand side by side, after those of `state`.
             attn_mask: (T, S), added to the scores, or true where a key is hidden; or CAUSAL.
-            key_padding_mask: (B, T), true at padding, or the `Padding` made of it.
+            key_padding_mask: of the queries' tokens, (B, T).
             dropout: for the probabilities.
             need_weights: return the probabilities before dropout.
 
@@ -70,7 +68,7 @@ class SoftmaxKernel:
         *,
         positions: Tensor | None,
         attn_mask: Tensor | None,
-        key_padding_mask: Tensor | Padding | None,
+        key_padding_mask: Padding | None,
         dropout: FairseqDropout,
         need_weights: bool,
     ) -> tuple[Tensor, Tensor | None]:

@@ -53,6 +53,8 @@ class CrossAttention(MultiheadAttention):
         """
         if attn_mask is not None or before_softmax:
             raise ValueError("cross-attention takes no attn_mask and gives no scores before the softmax")
+        if isinstance(key_padding_mask, Tensor):
+            key_padding_mask = Padding(key_padding_mask)
         k, v = self._keys_and_values(key, query.size(1), incremental_state)
         length, beam = query.size(0), query.size(1) // k.size(0)
         # (T, B, E) -> (T, N, beam, H, D) -> (N, H, beam * T, D)

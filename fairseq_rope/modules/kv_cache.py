@@ -26,13 +26,13 @@ class KVCache:
         """Let hypothesis `order[i]` become the i-th; there may be fewer or more of them than before."""
         self._order = order if self._order is None else self._order.index_select(0, order)
 
-    def append(self, k: Tensor, v: Tensor, padding: Tensor | Padding | None) -> tuple[Tensor, Tensor, Tensor | None]:
+    def append(self, k: Tensor, v: Tensor, padding: Padding | None) -> tuple[Tensor, Tensor, Padding | None]:
         """Add a step's keys and values, (B, H, T, D), and padding, (B, T).
 
         Returns: all keys and values, (B, H, S, D), and padding, (B, S), None where no token is.
         """
         before, self.length = self.length, self.length + k.size(2)
-        self._extend_padding(padding.mask if isinstance(padding, Padding) else padding, k, before)
+        self._extend_padding(padding, k, before)
         # (B, H, T, D) -> (T, B, H * D)
         added = [new.permute(2, 0, 1, 3).flatten(2) for new in (k, v)]
         buffer = self._buffer
@@ -46,7 +46,7 @@ class KVCache:
         self._buffer, self._order = buffer, None
         # (S, 2, B, H * D) -> two of (B, H, S, D)
         keys, values = buffer[: self.length].unflatten(3, (k.size(1), -1)).permute(1, 2, 3, 0, 4).unbind()
-        return keys, values, self._padding
+        return keys, values, None if self._padding is None else Padding(self._padding)
 
     def _concatenated(self, before: int, added: Tensor) -> Tensor:
         """Return what there is, in its new order, and `added`, without a write into what a backward pass may need."""
@@ -71,13 +71,13 @@ class KVCache:
         self._spare = old
         return new
 
-    def _extend_padding(self, padding: Tensor | None, k: Tensor, before: int) -> None:
+    def _extend_padding(self, padding: Padding | None, k: Tensor, before: int) -> None:
         earlier = self._padding
         if earlier is not None and self._order is not None:
             earlier = earlier.index_select(0, self._order)
         if earlier is not None or padding is not None:
             # a step without padding passes no mask, whatever the others did
             earlier = k.new_zeros(k.size(0), before, dtype=torch.bool) if earlier is None else earlier
-            padding = k.new_zeros(k.size(0), k.size(2), dtype=torch.bool) if padding is None else padding.bool()
-            earlier = torch.cat((earlier, padding), dim=1)
+            added = k.new_zeros(k.size(0), k.size(2), dtype=torch.bool) if padding is None else padding.mask
+            earlier = torch.cat((earlier, added), dim=1)
         self._padding = earlier

@@ -1,6 +1,7 @@
 """Which keys are padding, and what hides them from the scores of attention, made once for all layers of a stack.
 
-fairseq's layers (0.12.2 and main) hand on the padding mask as it is: a `Padding` may stand in its place.
+fairseq's layers (0.12.2 and main) hand on the padding mask as it is: a `Padding` may stand in its place. Attentions
+take either, and what they call a `Padding` alone.
 """
 
 import torch

@@ -12,6 +12,7 @@ from fairseq_rope.modules.attention_core import CAUSAL, attend
 from fairseq_rope.modules.cpu import attention
 from fairseq_rope.modules.cpu.attention import attend_with_dropout
 from fairseq_rope.modules.cpu.dropout import Dropout, draw_mask
+from fairseq_rope.modules.padding import Padding
 
 B, H, T, S, D = 5, 3, 6, 7, 8
 KEPT = 45_000  # of 2^16
@@ -60,7 +61,8 @@ def test_it_is_the_formula_and_so_are_its_gradients(
 @pytest.mark.parametrize("mask", [None, CAUSAL, torch.ones(S, S, dtype=torch.bool).triu(1)], ids=["", "causal", "own"])
 @pytest.mark.parametrize("is_padded", [False, True])
 def test_masks_of_attend_hide_the_same_keys(monkeypatch: pytest.MonkeyPatch, mask: Tensor | None, is_padded: bool):
-    padding = torch.arange(S).expand(B, S) >= torch.tensor([[S], [2], [S], [5], [0]]) if is_padded else None
+    hidden = torch.arange(S).expand(B, S) >= torch.tensor([[S], [2], [S], [5], [0]])
+    padding = Padding(hidden) if is_padded else None
     inputs, results, taken = qkv(queries=S), [], []
     whole = attention_core._kept_in_parts
     for kept_in_parts in (whole, lambda *_: None):

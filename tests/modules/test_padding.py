@@ -25,22 +25,22 @@ def test_hidden_keys_get_no_attention_and_a_row_without_any_key_is_finite(dtype:
 def test_it_hides_what_its_mask_hides():
     q, k, v = (torch.randn(4, 2, length, 8, dtype=torch.float64) for length in (5, 11, 11))
 
-    def attended(padding: Tensor | Padding, **bias: Tensor) -> Tensor:
+    def attended(**bias: Tensor) -> Tensor:
         return attend(
             *(q, k, v),
             attn_mask=None,
-            key_padding_mask=padding,
+            key_padding_mask=Padding(MASK),
             dropout=FairseqDropout(0.0),
             need_weights=False,
             **bias,
         )[0]
 
-    torch.testing.assert_close(attended(Padding(MASK)), attended(MASK))
+    bias = torch.randn(1, 2, 5, 11, dtype=torch.float64)
     for row, keys in enumerate(~MASK[:3]):
-        expected = (q[row] @ k[row, :, keys].mT / 8**0.5).softmax(dim=-1) @ v[row, :, keys]
-        torch.testing.assert_close(attended(Padding(MASK))[row], expected)
-    distances = {"position_bias": torch.randn(1, 2, 5, 11, dtype=torch.float64)}
-    torch.testing.assert_close(attended(Padding(MASK), **distances), attended(MASK, **distances))
+        scores = q[row] @ k[row, :, keys].mT / 8**0.5
+        torch.testing.assert_close(attended()[row], scores.softmax(dim=-1) @ v[row, :, keys])
+        biased = (scores + bias[0, :, :, keys]).softmax(dim=-1) @ v[row, :, keys]
+        torch.testing.assert_close(attended(position_bias=bias)[row], biased)
 
 
 def test_rows_begin_where_kernels_of_a_gpu_want_them():
