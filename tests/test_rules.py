@@ -73,6 +73,19 @@ def test_rooms_import_from_the_floors_below():
     assert upwards == []
 
 
+def test_rooms_of_the_plugin_say_what_they_import():
+    said, done = {}, {}
+    for path, tree in TREES.items():
+        own = room_of(module_of(path))
+        if not own.startswith("fairseq_rope.") or own == "fairseq_rope.tools":  # a door to all of them
+            continue
+        found = {room_of(module) for _, module in imports(tree)} - {own, None}
+        done.setdefault(own, set()).update(room.removeprefix("fairseq_rope.") for room in found)
+        if path == ROOT / own.replace(".", "/") / "__init__.py":
+            said[own] = set(re.findall(r"`(\w+)`", (ast.get_docstring(tree) or "").partition("Imports ")[2]))
+    assert said == done
+
+
 def test_public_functions_have_docstrings():
     bare = [
         f"{path.relative_to(ROOT)}: {node.name}"

@@ -1,4 +1,4 @@
 """A checkpoint of fairseq's `transformer` becomes a rotary one: the new file, and the options that train it on.
 
-Imports `checkpoints`, `models` and `fairseq_rope_data`.
+Imports `checkpoints`, `models`, `compat` and `fairseq_rope_data`.
 """

@@ -1,1 +1,4 @@
-"""Training objectives."""
+"""Training objectives.
+
+Imports `modules` only.
+"""

@@ -1,4 +1,4 @@
 """A trained model in the form of another runtime or library, a room for each.
 
-Imports `models`, `modules`, `checkpoints` and `fairseq_rope_data`.
+Imports `models`, `modules`, `checkpoints`, `compat` and `fairseq_rope_data`.
 """

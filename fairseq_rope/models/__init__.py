@@ -1,1 +1,4 @@
-"""The models that `--arch` names."""
+"""The models that `--arch` names.
+
+Imports `modules` and `compat`.
+"""
