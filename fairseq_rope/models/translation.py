@@ -27,10 +27,11 @@ from fairseq_rope.modules.encoder import Encoder
 
 @register_model("transformer_rope")
 class TransformerRopeModel(TransformerModel):
-    """fairseq's `transformer` with rotary position embedding in encoder and decoder self-attention.
+    """fairseq's `transformer` with rotary position embedding, or another method, in encoder and decoder self-attention.
 
-    No absolute position is added anywhere and cross-attention is not rotated (RoFormer, section 4.1). Parameters
-    and state_dict keys are those of `transformer` without positions; a stock checkpoint loads with `strict=True`.
+    Beside rotation no absolute position is added anywhere, and cross-attention is not rotated (RoFormer, section 4.1).
+    Parameters and state_dict keys are those of `transformer` without positions; a stock checkpoint loads with
+    `strict=True`.
     """
 
     @classmethod
@@ -40,7 +41,7 @@ class TransformerRopeModel(TransformerModel):
 
     @classmethod
     def add_args(cls, parser: ArgumentParser) -> None:
-        """Add all options of `transformer` and the rotation's own; defaults stand in `transformer_rope`."""
+        """Add all options of `transformer` and our own; defaults stand in `transformer_rope`."""
         super().add_args(parser)
         add_stack_options(parser)
 
@@ -49,7 +50,7 @@ class TransformerRopeModel(TransformerModel):
         """Build the model.
 
         Raises:
-            ValueError: an option breaks its rule or cannot go with rotation; the text names it.
+            ValueError: an option breaks its rule or cannot go with another; the text names it.
         """
         args = as_namespace(args, cls)
         transformer_rope(args)  # a checkpoint of an older version may lack an option

@@ -1,4 +1,4 @@
-"""Label-smoothed cross entropy straight from features, without a tensor of all logits."""
+"""Label-smoothed cross entropy (Szegedy et al., arXiv 1512.00567, section 7) without a tensor of all logits."""
 
 import math
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from fairseq_rope.modules.first_derivative import first_derivative_only
 
 # logits that are there at once; their log-probabilities in float32 take 1 GiB on a GPU
 _MAX_LOGITS = {"cpu": MAX_LOGITS, "cuda": 2**28}
+_MAX_LOGITS_ELSEWHERE = 2**26
 # what a gradient in float16 is multiplied by on its way through a product, lest small probabilities vanish
 _FLOAT16_SCALE = 1024.0
 
@@ -72,7 +73,7 @@ class _ProjectedLoss(torch.autograd.Function):
         grad_weight = (-smooth * features.sum(dim=0, dtype=wide)).repeat(weight.size(0), 1) if needs_weight else None
         losses, nll = (features.new_empty(features.size(0), dtype=wide) for _ in range(2))
         correct = torch.empty_like(padding)
-        part = max(1, _MAX_LOGITS.get(features.device.type, 2**26) // weight.size(0))
+        part = max(1, _MAX_LOGITS.get(features.device.type, _MAX_LOGITS_ELSEWHERE) // weight.size(0))
         for start in range(0, features.size(0), part):
             rows = slice(start, start + part)
             x, wanted = features[rows], target[rows, None]
