@@ -28,14 +28,12 @@ def update_all_at_once() -> None:
     wrap(HalfPrecision, "_sync_fp32_params_to_fp16", _copy_weights)
 
 
-def total_norm(grads: list[Tensor], chunk_size: int = 0) -> Tensor:
+def total_norm(grads: list[Tensor]) -> Tensor:
     """Return the L2 norm of all gradients together, in float32.
 
     Args:
         grads: one or more, on one device or several; the norm is on that of the first.
-        chunk_size: of apex, unused.
     """
-    del chunk_size
     norms = torch._foreach_norm(grads, 2, dtype=torch.float32)
     return torch.stack([norm.to(norms[0].device) for norm in norms]).norm()
 
