@@ -60,6 +60,16 @@ def test_alibis_bias_is_that_of_x_transformers(oracle):
     near(step[0], expected(1, S))
 
 
+def test_alibis_slopes_go_to_a_device_once_where_each_copy_would_let_the_host_wait(monkeypatch: pytest.MonkeyPatch):
+    method, q = ALiBi(H), random(B, H, T, D)
+    before = method.bias(q, num_keys=T)
+    copies, to = [], Tensor.to
+    monkeypatch.setattr(Tensor, "to", lambda x, *where, **options: copies.append(where) or to(x, *where, **options))
+    assert [method.bias(q.new_empty(q.shape, device="meta"), num_keys=T).device.type for _ in range(3)] == ["meta"] * 3
+    assert copies.count((torch.device("meta"),)) == 1
+    assert torch.equal(method.bias(q, num_keys=T), before)
+
+
 @pytest.mark.parametrize("bidirectional", [True, False])
 def test_t5s_bias_is_that_of_hugging_face_and_x_transformers(oracle, bidirectional):
     t5 = oracle("transformers.models.t5.modeling_t5")

@@ -15,13 +15,18 @@ class ALiBi(PositionMethod):
     """
 
     def __init__(self, num_heads: int):
-        self.slopes = alibi_slopes(num_heads)
+        self._slopes = self._slopes_there = alibi_slopes(num_heads)
 
     def bias(self, q: Tensor, *, num_keys: int, offset: int = 0) -> Tensor:
         """Return the biases, (1, H, T, S), float32."""
+        slopes = self._slopes_there
+        if slopes.device != q.device:
+            # kept, for in each copy to a GPU the host waits; and usable by autograd after a search
+            with torch.inference_mode(False):
+                self._slopes_there = slopes = self._slopes.to(q.device)
         distance = distances(q.size(2), num_keys, offset=offset, device=q.device)
         # (H, 1) * (T+S-1,) -> (H, T+S-1)
-        biases = -self.slopes.to(q.device)[:, None] * distance.abs()
+        biases = -slopes[:, None] * distance.abs()
         return by_query_and_key(biases, num_keys=num_keys)[None]
 
 
