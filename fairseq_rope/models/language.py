@@ -61,6 +61,7 @@ class TransformerRopeLanguageModel(TransformerLanguageModel):
         check_one_stack(args, model=NAME, missing="encoder")
         embed_tokens = cls.build_embedding(args, task.source_dictionary, args.decoder_input_dim)
         model = cls(build_decoder(args, task.target_dictionary, embed_tokens))
+        model.decoder.left_pad_target = False  # fairseq's language_modeling pads on the right
         accelerate(model)
         return model
 

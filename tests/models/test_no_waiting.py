@@ -28,6 +28,19 @@ def test_no_number_is_looked_at_forward_and_backward(layout: str, padded: str):
     assert all(parameter.grad is not None for parameter in model.parameters())
 
 
+def test_a_language_model_has_no_mask_beside_causality():
+    sizes = {"decoder_layers": 1, "decoder_embed_dim": 32, "tokens_per_sample": 16}
+    model = build_model("transformer_lm_rope", TASK, **sizes).train().to("meta")
+    masks = []
+
+    def look(module: torch.nn.Module, args: object, options: dict[str, object]) -> None:
+        masks.append(options["key_padding_mask"])
+
+    model.decoder.layers[0].self_attn.register_forward_pre_hook(look, with_kwargs=True)
+    model(torch.randint(4, 94, (3, 9), device="meta"))[0].sum().backward()
+    assert masks == [None]
+
+
 def test_no_number_is_looked_at_for_a_head_of_classification():
     model = encoder().train().to("meta")
     model.register_classification_head("head", num_classes=3)
