@@ -34,7 +34,7 @@ from pathlib import Path
 
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
-from fairseq_rope_data.files import complete_files, read_lines
+from fairseq_rope_data.files import check_apart, complete_files, read_lines
 from fairseq_rope_data.line_neighbors import check_order
 from fairseq_rope_data.parallel import aligned
 from fairseq_rope_data.window_index import SEPARATOR, Window, check_separator, holds, join, read_index, split
@@ -126,8 +126,9 @@ def make(options: argparse.Namespace) -> None:
     langs = [lang for lang in (options.source_lang, options.target_lang) if lang]
     sides = [Path(f"{options.input}.{lang}") for lang in langs]
     outputs = [Path(f"{options.output}.{name}") for name in (*langs, "windows.tsv")]
-    if len(set(langs)) < len(langs) or {path.resolve() for path in sides} & {path.resolve() for path in outputs}:
-        raise UserError(f"the languages, and IN and OUT, must differ, but are {', '.join(langs)} and {options.input}")
+    if len(set(langs)) < len(langs):
+        raise UserError(f"--source-lang and --target-lang must differ, but are both {options.source_lang}")
+    check_apart(outputs, [*sides, *([options.documents] if options.documents else [])])
     if not options.any_order:
         check_order(options.input, sides[0])
     with complete_files(*outputs) as parts:

@@ -133,7 +133,7 @@ def test_random_sizes_are_even_and_the_same_for_a_seed(monkeypatch: pytest.Monke
         ({}, ("--size", 0), "--size must be at least 1, but is 0"),
         ({}, ("--size", 1, "--singles"), "--size must be at least 2, but is 1"),
         ({}, ("--separator", "</s>"), "--separator must be a token without white space"),
-        ({}, ("--target-lang", "en"), "the languages, and IN and OUT, must differ"),
+        ({}, ("--target-lang", "en"), "--source-lang and --target-lang must differ, but are both en"),
     ],
 )
 def test_bad_input_is_refused_by_name_and_leaves_nothing(
@@ -149,6 +149,20 @@ def test_bad_input_is_refused_by_name_and_leaves_nothing(
     assert (done.status, done.stdout) == (1, b"")
     assert done.error.startswith(f"windows: error: {message}".replace("DIR", str(tmp_path)))
     assert {path.name for path in tmp_path.iterdir()} == {"in.en", "in.de"}
+
+
+def test_text_and_names_of_documents_are_not_written_over(monkeypatch: pytest.MonkeyPatch, corpus: Path) -> None:
+    write(corpus / "out.windows.tsv", ["a"] * 12)
+    (corpus / "out.de").symlink_to("in.de")
+    before = {path.name: path.read_bytes() for path in corpus.iterdir()}
+    done = make(monkeypatch, corpus, *BOTH, "--size", 2)
+    assert (
+        done.error == f"windows: error: {corpus}/out.de would be written in the place of {corpus}/in.de, which is read"
+    )
+    names = corpus / "out.windows.tsv"
+    done = make(monkeypatch, corpus, "--source-lang", "en", "--size", 2, "--documents", names)
+    assert done.error == f"windows: error: {names} would be written in the place of {names}, which is read"
+    assert {path.name: path.read_bytes() for path in corpus.iterdir()} == before
 
 
 def test_a_document_file_of_another_length_is_refused(monkeypatch: pytest.MonkeyPatch, corpus: Path) -> None:
