@@ -113,17 +113,20 @@ def complete_folder(path: Path) -> Iterator[Path]:
     """Yield a new folder beside `path`, renamed to it when the block ends well and removed when it does not.
 
     Raises:
-        UserError: something, be it a link, is at `path` already, or its parent does not exist.
+        UserError: something, be it a link, is at `path` already or when the block ends, or its parent does not exist.
     """
-    if path.exists() or path.is_symlink():
-        raise UserError(f"{path} exists already; remove it or choose another name")
+    _check_new(path)
     if not path.parent.is_dir():
         raise UserError(f"cannot write {path}: there is no folder {path.parent}")
     part = _part(path)
     part.mkdir()
     try:
         yield part
-        part.rename(path)
+        try:
+            part.rename(path)
+        except OSError:
+            _check_new(path)  # another process was faster
+            raise
     finally:
         shutil.rmtree(part, ignore_errors=True)
 
@@ -153,6 +156,11 @@ def _target(path: Path) -> Path:
     if not file.parent.is_dir():
         raise UserError(f"cannot write {_named(path)}: there is no folder {file.parent}")
     return file
+
+
+def _check_new(path: Path) -> None:
+    if path.exists() or path.is_symlink():
+        raise UserError(f"{path} exists already; remove it or choose another name")
 
 
 def _named(path: Path) -> str:

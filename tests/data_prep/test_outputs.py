@@ -73,6 +73,24 @@ def test_a_folder_is_never_written_over_what_is_there(tmp_path: Path, name: str)
         pytest.fail("the work began")
 
 
+@pytest.mark.parametrize("kind", ["folder", "file", "link"])
+def test_the_faster_of_two_that_write_a_folder_keeps_it(tmp_path: Path, kind: str) -> None:
+    output = tmp_path / "out"
+    with (
+        pytest.raises(UserError, match=rf"^{output} exists already; remove it or choose another name$"),
+        complete_folder(output) as part,
+    ):
+        (part / "mine").touch()
+        if kind == "folder":
+            output.mkdir()
+            (output / "theirs").touch()
+        elif kind == "file":
+            output.touch()
+        else:
+            output.symlink_to(tmp_path)
+    assert not (output / "mine").exists() and not part.exists()
+
+
 def test_a_file_that_outgrows_its_limit_is_named_and_not_there(tmp_path: Path) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
