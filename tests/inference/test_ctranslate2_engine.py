@@ -226,6 +226,17 @@ def test_a_file_that_was_recorded_cut_in_two_is_told(
     assert str(folder) in str(error.value) and message in str(error.value)
 
 
+@pytest.mark.parametrize("content", ["5", "null", '{"a": 1}', '["a", 1]'])
+def test_a_vocabulary_that_is_no_list_of_tokens_is_told(
+    trained: Trained, exported: Path, tmp_path: Path, content: str
+) -> None:
+    folder = shutil.copytree(exported, tmp_path / "model")
+    (folder / "shared_vocabulary.json").write_text(content)
+    write_checksums(folder)
+    with pytest.raises(UserError, match=r"shared_vocabulary\.json is damaged: it must be a list of tokens$"):
+        load(trained, folder)
+
+
 def test_settings_without_a_key_are_told(trained: Trained, exported: Path, tmp_path: Path) -> None:
     folder = shutil.copytree(exported, tmp_path / "model")
     (folder / "fairseq_rope.json").write_text('{"source_lang": "en"}')

@@ -129,8 +129,15 @@ def read_model_folder(path: Path) -> ModelFolder:
         _file(path, name)
     shared = "shared_vocabulary.json"
     names = [shared, shared] if (path / shared).is_file() else ["source_vocabulary.json", "target_vocabulary.json"]
-    source_names, target_names = (_read_json(path, name) for name in names)
+    source_names, target_names = (_read_names(path, name) for name in names)
     return ModelFolder(path, settings, source_names, target_names)
+
+
+def _read_names(folder: Path, name: str) -> list[str]:
+    names = _read_json(folder, name)
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
+        raise UserError(f"{folder / name} is damaged: it must be a list of tokens")
+    return names
 
 
 def _read_json(folder: Path, name: str) -> Any:
