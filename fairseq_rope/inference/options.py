@@ -96,6 +96,7 @@ def parse(argv: Sequence[str], description: str) -> Request:
         args.buffer_size = 1 if inputs == ["-"] and sys.stdin.isatty() else DEFAULT_BUFFER_SIZE
     _check_options(args)
     _check_files(args, inputs)
+    _check_output(args, inputs, [] if runtime is None else runtime.folder.files)
     separator = SEPARATOR if args.window_separator is None else args.window_separator
     check_separator(separator, "--window-separator")
     cfg = convert_namespace_to_omegaconf(args)
@@ -194,19 +195,19 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
     _check_paths("--input", [name for name in inputs if name != "-"], lambda path: path.exists() and not path.is_dir())
     if args.output != "-" and Path(args.output).is_dir():
         raise UserError(f"--output must be a file, but {args.output} is a folder")
-    _check_output(args, inputs)
     if args.task == "translation":
         args.source_lang, args.target_lang = languages(Path(args.data), args.source_lang, args.target_lang)
     if args.normalize and not getattr(args, "source_lang", None):
         raise UserError("--normalize needs --source-lang: its rules depend on the language")
 
 
-def _check_output(args: argparse.Namespace, inputs: list[str]) -> None:
+def _check_output(args: argparse.Namespace, inputs: list[str], model: list[Path]) -> None:
     """Check that no file that is read is lost for its translation; a device is read and written at once."""
     if args.output != "-" and Path(args.output).is_file():
         given = (getattr(args, name, None) for name in ("bpe_codes", "sentencepiece_model"))
         read = [*inputs, *utils.split_paths(args.path), *filter(None, given)]
-        check_apart([Path(args.output)], [Path(name) for name in read if name != "-"])
+        dictionaries = [file for data in utils.split_paths(args.data) for file in Path(data).glob("dict.*.txt")]
+        check_apart([Path(args.output)], [*(Path(name) for name in read if name != "-"), *dictionaries, *model])
 
 
 def _given(name: str | None, bpe: str, option: str) -> str:

@@ -36,6 +36,7 @@ from fairseq_rope.scoring.predictions import Predictions, write_predictions
 from fairseq_rope.scoring.report_file import report_json, report_text
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
+from fairseq_rope_data.files import check_apart
 from fairseq_rope_data.glue_tasks import TASKS
 
 PACKAGES = ("scikit-learn", "scipy")
@@ -102,6 +103,15 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError(f"--max-tokens must be at least 1, but is {args.max_tokens}")
     if args.length < 1:
         raise UserError(f"--length must be at least 1, but is {args.length}")
+    if args.output is not None and args.pretrained is None:
+        check_apart([args.output], _read_files(args))
+
+
+def _read_files(args: argparse.Namespace) -> list[Path]:
+    """Return what predictions are made of: a folder of --data is a column, those of --text are side by side."""
+    if args.path:
+        return [args.path, *args.data.glob("*/*")]
+    return [file for pattern in ("*.input*", "*.label", "labels.txt") for file in args.text.glob(pattern)]
 
 
 def _parser() -> argparse.ArgumentParser:

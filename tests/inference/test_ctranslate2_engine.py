@@ -226,6 +226,19 @@ def test_a_file_that_was_recorded_cut_in_two_is_told(
     assert str(folder) in str(error.value) and message in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["model.bin", "dict.en.txt", "SHA256SUMS"])
+def test_a_translation_is_not_written_over_the_model(
+    trained: Trained, exported: Path, tmp_path: Path, name: str
+) -> None:
+    folder = shutil.copytree(exported, tmp_path / "model")
+    output = folder / name
+    with pytest.raises(UserError, match=f"^{output} would be written in the place of {output}, which is read$"):
+        load(trained, folder, "--output", str(output))
+    other = folder / "output.txt"  # of no file of the model, and written before
+    other.touch()
+    load(trained, folder, "--output", str(other))
+
+
 @pytest.mark.parametrize("content", ["5", "null", '{"a": 1}', '["a", 1]'])
 def test_a_vocabulary_that_is_no_list_of_tokens_is_told(
     trained: Trained, exported: Path, tmp_path: Path, content: str

@@ -186,3 +186,11 @@ def test_an_output_that_is_read_is_refused(trained: Trained, tmp_path: Path, opt
     for output in (read, link):
         with pytest.raises(UserError, match=f"^{output} would be written in the place of {read}, which is read$"):
             load(trained, option, str(read), "--output", str(output))
+
+
+def test_an_output_that_is_a_dictionary_is_refused(trained: Trained, tmp_path: Path) -> None:
+    for lang in ("en", "de"):
+        read = tmp_path / f"dict.{lang}.txt"
+        read.write_bytes((trained.data / read.name).read_bytes())
+    with pytest.raises(UserError, match=f"^{read} would be written in the place of {read}, which is read$"):
+        Translator.from_args([str(tmp_path), *trained.options()[1:], "--output", str(read)])

@@ -62,6 +62,31 @@ def test_a_number_is_that_of_the_example_alone_and_glue_gets_it_on_its_scale(tun
     assert lines[0] == "index\tprediction" and lines[1] == f"0\t{5 * expected[0][0]:.3f}" and len(lines) == 21
 
 
+def test_predictions_are_not_written_over_what_they_are_made_of(tuned: Tuned, classify, tmp_path: Path):
+    model = ("--path", Path(shutil.copy(tuned.classes, tmp_path / "model.pt")), "--data", two_columns(tuned, tmp_path))
+    baseline = ("--baseline", "majority", "--text", shutil.copytree(tuned.raw, tmp_path / "raw"))
+    link = tmp_path / "link"
+    link.symlink_to(model[1])
+    data, text = model[3], baseline[3]
+    for given, output, read in (
+        (model, model[1], model[1]),
+        (model, link, model[1]),
+        (model, data / "input0" / "dict.txt", data / "input0" / "dict.txt"),
+        (model, data / "label" / "valid.bin", data / "label" / "valid.bin"),
+        (baseline, text / "valid.input1", text / "valid.input1"),
+        (baseline, text / "train.label", text / "train.label"),
+        (baseline, text / "labels.txt", text / "labels.txt"),
+    ):
+        before = read.read_bytes()
+        error = classify(*given, "--output", output)
+        assert error == f"classify: error: {output} would be written in the place of {read}, which is read"
+        assert read.read_bytes() == before
+    for given, folder in ((model, data), (baseline, text)):
+        for _ in range(2):  # what was written there before is not read
+            classify(*given, "--output", folder / "predictions.tsv")
+            assert len(rows(folder / "predictions.tsv")) == 20
+
+
 def test_a_choice_is_that_of_the_higher_score(tuned: Tuned, classify, tmp_path: Path):
     out = tmp_path / "predictions.tsv"
     classify("--path", tuned.ranking, "--data", tuned.data, "--output", out)

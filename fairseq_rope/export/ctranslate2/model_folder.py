@@ -35,12 +35,16 @@ class ModelSettings(NamedTuple):
 
 
 class ModelFolder(NamedTuple):
-    """A complete folder, with the names that the runtime gives to the tokens, in the order of their numbers."""
+    """A complete folder, with the names that the runtime gives to the tokens, in the order of their numbers.
+
+    Its files are those that have a checksum, and that of the checksums.
+    """
 
     path: Path
     settings: ModelSettings
     source_names: list[str]
     target_names: list[str]
+    files: list[Path]
 
 
 def token_names(dictionary: Any) -> list[str]:
@@ -79,8 +83,8 @@ def write_checksums(folder: Path) -> None:
     (folder / CHECKSUMS).write_text("".join(lines), encoding="utf-8")
 
 
-def check_checksums(folder: Path) -> None:
-    """Compare every file with what `write_checksums` recorded; files that were put there later don't matter.
+def check_checksums(folder: Path) -> list[Path]:
+    """Compare every file with what `write_checksums` recorded, and return them; files put there later don't matter.
 
     Raises:
         UserError: a file is missing, or its content isn't what it was.
@@ -88,12 +92,15 @@ def check_checksums(folder: Path) -> None:
     lines = _file(folder, CHECKSUMS).read_bytes().decode(errors="replace").split("\n")[:-1]
     if not lines:
         raise UserError(f"{folder / CHECKSUMS} is damaged: it has no line")
+    files = [folder / CHECKSUMS]
     for number, line in enumerate(lines, start=1):
         match = _CHECKSUM.fullmatch(line)
         if match is None:
             raise UserError(f"{folder / CHECKSUMS}:{number} is damaged: it must be a SHA-256 and a name")
-        if _sha256(_file(folder, match[2])) != match[1]:
-            raise UserError(f"{folder / match[2]} is damaged: its SHA-256 is not the one in {CHECKSUMS}")
+        files.append(_file(folder, match[2]))
+        if _sha256(files[-1]) != match[1]:
+            raise UserError(f"{files[-1]} is damaged: its SHA-256 is not the one in {CHECKSUMS}")
+    return files
 
 
 def _sha256(path: Path) -> str:
@@ -114,7 +121,7 @@ def read_model_folder(path: Path) -> ModelFolder:
         raise UserError(
             f"--path {path}: with --engine ctranslate2 it must be one folder, made by fairseq_rope.export.ctranslate2"
         )
-    check_checksums(path)
+    files = check_checksums(path)
     try:
         settings = ModelSettings(**_read_json(path, SETTINGS))
     except TypeError as error:
@@ -130,7 +137,7 @@ def read_model_folder(path: Path) -> ModelFolder:
     shared = "shared_vocabulary.json"
     names = [shared, shared] if (path / shared).is_file() else ["source_vocabulary.json", "target_vocabulary.json"]
     source_names, target_names = (_read_names(path, name) for name in names)
-    return ModelFolder(path, settings, source_names, target_names)
+    return ModelFolder(path, settings, source_names, target_names, files)
 
 
 def _read_names(folder: Path, name: str) -> list[str]:
