@@ -49,14 +49,16 @@ def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
     with complete_folder(folder) as part:
         if (works[0] / MANIFEST).is_file():
             shutil.copyfile(works[0] / MANIFEST, part / MANIFEST)
-        logs = {(run / TRAINED).resolve(): run for run in runs if not (run / TRAINED).is_symlink()}
+        trained = [run for run in runs if is_trained(run)]
+        logs = {(run / TRAINED).resolve(): run for run in trained if not (run / TRAINED).is_symlink()}
         for run in runs:
             _keep_run(run, part / run.name)
+        for run in trained:
             log = part / run.name / TRAINED
             original = logs.get((run / TRAINED).resolve(), run)
             if original != run:  # the same training, read in another way
                 log.symlink_to(f"../{original.name}/{TRAINED}")
-            elif is_trained(run):
+            else:
                 log.write_text("".join(f"{line}\n" for line in needed_lines(run / TRAINED)), encoding="utf-8")
     return len(runs)
 

@@ -31,6 +31,19 @@ def test_a_training_that_is_read_in_two_ways_stays_one(tmp_path: Path):
     assert results_text(tmp_path / "kept") == expected and "roformer to reach roformer_ntk" not in expected
 
 
+def test_runs_without_a_training_have_no_log_and_no_link_to_one(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2})
+    (work / "majority").mkdir()
+    (work / "majority" / "baseline.txt").write_text("not trained\n")
+    (work / "majority" / "score-test.json").write_bytes((work / "rope" / "score-test.json").read_bytes())
+    (work / "majority-seed2").symlink_to("majority")  # as a recipe leaves it
+    keep([work], tmp_path / "kept")
+    logs = {path.parent.name for path in (tmp_path / "kept").rglob("*") if path.name == "train.log"}  # links too
+    assert logs == {"rope", "rope-seed2"}
+    (work / "raw").rename(tmp_path / "gone")  # what bootstraps need
+    assert results_text(tmp_path / "kept") == results_text(work)
+
+
 def test_of_translations_all_is_kept_but_texts_checkpoints_and_the_names_of_folders(tmp_path: Path):
     work = experiment(tmp_path / "work", {"rope": 0.2, "sinusoidal": 0.3})
     log, start = work / "rope" / "train.log", work / "rope" / "provenance.jsonl"
