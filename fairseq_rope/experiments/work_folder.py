@@ -12,6 +12,7 @@ WORK/raw/SET.LANG                raw references
 """
 
 import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,12 +59,13 @@ def find_models(work: Path | Sequence[Path], names: Sequence[str] = (), *, so_fa
         so_far: leave out those of `names` that have not begun.
 
     Raises:
-        UserError: there is none, or none of a name; a name is given twice; two folders are the same model and seed.
+        UserError: there is none, or none of a name; a name is given twice; two folders are the same model and seed; a
+            run of one cannot be read.
     """
     models: dict[str, dict[int, Path]] = {}
     works = [work] if isinstance(work, Path) else work
-    folders = [file.parent for each in works for name in (TRAINED, UNTRAINED) for file in each.glob(f"[!.]*/{name}")]
-    for name, seed, folder in sorted((*name_and_seed(folder), folder) for folder in folders):
+    folders = [folder for each in works for folder in each.glob("[!.]*")]
+    for name, seed, folder in sorted((*name_and_seed(folder), folder) for folder in folders if _is_run(folder)):
         runs = models.setdefault(name, {})
         if seed in runs:
             raise UserError(f"{folder} and {runs[seed]} are the same model and seed")
@@ -76,7 +78,16 @@ def find_models(work: Path | Sequence[Path], names: Sequence[str] = (), *, so_fa
             raise UserError(f"--models {name}: {named} holds no such model, only {', '.join(models)}")
         if names.count(name) > 1:
             raise UserError(f"--models has {name} twice")
+    for folder in folders:
+        # or a mean would be of fewer seeds without a word
+        if name_and_seed(folder)[0] in (names or models) and not os.access(folder, os.R_OK | os.X_OK):
+            raise UserError(f"{folder} must be the folder of a run, but is none that can be read")
     return [Model(name, models[name]) for name in names or models if name in models]
+
+
+def _is_run(folder: Path) -> bool:
+    # a link to nothing, too, which is an error once it is read
+    return any(os.path.lexists(folder / name) for name in (TRAINED, UNTRAINED))
 
 
 def validated_models(models: Sequence[Model]) -> tuple[list[Model], list[str]]:
@@ -103,7 +114,7 @@ def validated_models(models: Sequence[Model]) -> tuple[list[Model], list[str]]:
 
 def is_trained(folder: Path) -> bool:
     """Return whether a run was trained; one that was not has scores alone."""
-    return (folder / TRAINED).is_file()
+    return not (folder / UNTRAINED).is_file()
 
 
 def pretraining(folder: Path) -> str:
@@ -111,7 +122,7 @@ def pretraining(folder: Path) -> str:
     if not is_trained(folder):
         return ""
     file = folder / PRETRAINED
-    return file.read_text(encoding="utf-8") if file.is_file() else str(name_and_seed(folder)[1])
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else str(name_and_seed(folder)[1])
 
 
 def name_and_seed(folder: Path) -> tuple[str, int]:

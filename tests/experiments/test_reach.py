@@ -180,6 +180,27 @@ def test_curves_are_those_of_each_run(work: Path):
     }
 
 
+def test_a_run_that_cannot_be_read_is_named_and_not_left_out(work: Path, tmp_path: Path):
+    lost = work / "sinusoidal-seed3"
+    for make in (lambda: lost.symlink_to(tmp_path / "unmounted"), lost.touch):
+        make()
+        with pytest.raises(UserError, match=f"^{lost} must be the folder of a run, but is none that can be read$"):
+            results_text(work)
+        results_text(work, ["rope"])
+        lost.unlink()
+    (work / "raw").symlink_to(tmp_path / "unmounted")  # it is no run
+    log = work / "rope-seed2" / "train.log"
+    log.unlink()
+    for make in (lambda: log.symlink_to("lr-1e-3/train.log"), log.mkdir):
+        make()
+        with pytest.raises(UserError, match=f"^there is no training log {log}$"):
+            results_text(work)
+        results_text(work, ["sinusoidal"])
+        log.unlink() if log.is_symlink() else log.rmdir()
+    (work / "rope" / "pretrained").write_bytes(b"runs/m\xff\n")  # a path need not be text
+    results_text(work)
+
+
 def test_a_run_without_a_validation_is_left_out_and_told(work: Path):
     for name in ("rope-seed2", "new"):
         (work / name).mkdir(exist_ok=True)
