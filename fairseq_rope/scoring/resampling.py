@@ -22,6 +22,8 @@ SAMPLES = 1000
 MAX_SAMPLES = 100_000  # more would take long and say no more
 _SENTENCES = 1000  # whose n-grams are in memory at once
 _DRAWS = 1_000_000  # in memory at once
+# of two equal differences of scores of few values, such as accuracy, which are many: one may be rounded otherwise
+_ROUNDING = 1e-9
 
 Array = NDArray[Any]
 ScoreOf = Callable[[Array], Any]  # a number of sums
@@ -129,7 +131,7 @@ def p_value(difference: float, samples: Array) -> float:
         difference: of two systems, on the test set as it is.
         samples: that difference on resampled ones.
     """
-    larger = int(np.sum(np.abs(samples - difference) >= abs(difference)))
+    larger = int(np.sum(np.abs(samples - difference) >= abs(difference) - _ROUNDING))
     return (larger + 1) / (len(samples) + 1)
 
 

@@ -10,6 +10,7 @@ from fairseq_rope.scoring.classification import METRICS, check_metrics, default_
 from fairseq_rope.scoring.prediction_report import bootstrap_predictions, report_on
 from fairseq_rope.scoring.predictions import Predictions, read_predictions, write_predictions
 from fairseq_rope.scoring.report_file import read_report, report_json, report_text
+from fairseq_rope.scoring.resampling import SAMPLES, draws
 from fairseq_rope_data.errors import UserError
 
 BINARY = ("0", "1")
@@ -144,3 +145,20 @@ def test_a_file_of_predictions_is_read_as_it_was_written(tmp_path: Path):
         with pytest.raises(UserError) as error:
             read_predictions(path, BINARY)
         assert str(error.value).startswith(f"{path}:{number + (number > 1)}: not what tools.classify --output writes")
+
+
+@pytest.mark.parametrize(("size", "seeds"), [(82, 1), (130, 1), (136, 1), (136, 2), (52, 2), (50, 3)])
+def test_p_counts_differences_of_accuracy_as_the_whole_numbers_that_they_are(size: int, seeds: int):
+    systems = {
+        name: [made(10 * first + seed, right=right, size=size) for seed in range(seeds)]
+        for first, (name, right) in enumerate({"a": 0.7, "b": 0.8}.items(), 1)
+    }
+    ((difference,),) = (each.differences for each in bootstrap_predictions(systems, ["accuracy"]))
+    correct = [
+        sum(np.array(each.labels) == np.array(each.predictions) for each in row).astype(int) for row in systems.values()
+    ]
+    gain = correct[1] - correct[0]
+    (counts,) = draws(size, SAMPLES, 12345)
+    # as far from the difference as zero is: very many sets are exactly that far
+    larger = np.sum(np.abs(counts.astype(int) @ gain - gain.sum()) >= abs(gain.sum()))
+    assert difference.p_value == (larger + 1) / (SAMPLES + 1)
