@@ -1,7 +1,7 @@
 """Intervals of BLEU by the length of the source: a bootstrap of each bucket, for the noise of the test set.
 
 The sentences of a bucket are found by WORK/text/SET.SOURCE. Where that gives other scores than the reports have, as of
-a source that has changed since, there is no interval.
+a source that has changed since, there is no interval; nor of one sentence, beside which there is none to be drawn.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def bucket_intervals(model: Model, test_set: str, buckets: Buckets) -> Intervals
     found = {}
     for (words, sentences), scores in buckets.items():
         inside = lines.get(words, [])
-        if len(inside) == sentences and scores.keys() <= texts.hyps.keys():
+        if len(inside) == sentences > 1 and scores.keys() <= texts.hyps.keys():
             metric = bleu_metric(lowercase=texts.settings.lowercase, target_lang=texts.settings.target_lang)
             own = [[texts.hyps[seed][i] for i in inside] for seed in scores]
             resampled = resampled_scores(metric, own, [texts.refs[i] for i in inside]).texts

@@ -47,8 +47,11 @@ def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None
             shown = [each for each in row if each["mean"] is not None]
             places = [names.index((each["words"], each["sentences"])) + shift for each in shown]
             means = [each["mean"] for each in shown]
-            whiskers = [[mean - _end(each, "low") for mean, each in zip(means, shown, strict=True)]]
-            whiskers.append([_end(each, "high") - mean for mean, each in zip(means, shown, strict=True)])
+            # none below zero: where an interval ends at its mean, rounding may have moved it beyond
+            whiskers = [
+                [max(mean - _end(each, "low"), 0.0) for mean, each in zip(means, shown, strict=True)],
+                [max(_end(each, "high") - mean, 0.0) for mean, each in zip(means, shown, strict=True)],
+            ]
             style = line_style(i, COLORS)
             axes.errorbar(places, means, yerr=whiskers, **style, marker=MARKERS[i % 8], label=label(name), capsize=3)
         axes.set_xticks(range(len(names)), [f"{words}\n({count:,})" for words, count in names])

@@ -126,3 +126,16 @@ def test_a_bucket_that_cannot_be_found_again_has_no_interval(work: Path, change)
     buckets = json.loads(results_json(work, ["rope"]))["models"]["rope"]["buckets"]["test.2016"]
     assert len(buckets) == 3 and all(bucket["low"] is bucket["high"] is None for bucket in buckets)
     assert all(len(bucket["values"]) == 3 and bucket["mean"] for bucket in buckets)
+
+
+def test_a_bucket_of_one_sentence_has_no_interval_for_nothing_else_can_be_drawn(work: Path):
+    write(work / "text" / "test.2016.en", [*SOURCE[:29], "wort " * 51])
+    for name in RUNS:
+        path = work / name / "score-test.2016.json"
+        hyps = Text("h", (work / name / "hyp-test.2016.de").read_text().splitlines())
+        source = Text("s", (work / "text" / "test.2016.en").read_text().splitlines())
+        evaluation = Evaluation(hyps, ref_raw=Text("r", REFS), src=source)
+        path.write_text(report_json(score(evaluation, ScoreSettings("de", detokenized=True))))
+    *others, alone = json.loads(results_json(work))["models"]["rope"]["buckets"]["test.2016"]
+    assert (alone["words"], alone["sentences"], alone["low"], alone["high"]) == ("51+", 1, None, None)
+    assert all(bucket["low"] < bucket["mean"] for bucket in others)

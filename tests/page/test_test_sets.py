@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from fairseq_rope.experiments.data import results_data
 from fairseq_rope.experiments.work_folder import find_models
 from fairseq_rope.page.comparisons import comparisons
@@ -40,3 +42,10 @@ def test_buckets_of_other_numbers_of_sentences_are_rows_of_their_own(tmp_path: P
         ["1-10 words, 30 sentences", "41.00", ""],
         ["1-10 words, 26 sentences", "", "11.00"],
     ]
+
+
+@pytest.mark.parametrize("high", [99.99999, 100.0])
+def test_an_interval_that_rounding_has_moved_off_its_mean_is_drawn(high: float):
+    bucket = {"words": "1-10", "sentences": 30, "mean": 100.00000000000004, "ways": 1, "low": 97.0, "high": high}
+    figure = length_figure({"rope": {"buckets": {"test": [bucket]}}}, "test")
+    assert figure is not None and figure.table.rows[0][1].text == "100.00 [97.00, 100.00]"
