@@ -32,7 +32,7 @@ def results_text(work: Path | Sequence[Path], names: Sequence[str] = ()) -> str:
         names: see `find_models`.
 
     Raises:
-        UserError: see `compared_models`, `read_train_log`, `read_report` and `compare_files`.
+        UserError: see `compared_models`, `read_train_log`, `read_report` and `compare_seeds`.
     """
     models, left_out = validated_models(compared_models(work, names))
     folders = run_folders(models)
@@ -88,11 +88,12 @@ def _statistics_columns(models: Sequence[Model], statistics_of: StatisticsOf) ->
 def _training_noise(models: Sequence[Model], statistics: Sequence[str] = ()) -> list[str]:
     """Return the differences over seeds, of some statistics as rows of models, and which seeds make no pairs."""
     parts = []
-    if columns := difference_columns(models):
+    columns = difference_columns(models)
+    if statistics:
         compared = [name for name in statistics if any(name in cells for cells in columns.values())]
-        parts.append(
-            f"{differences_title(models)}\n\n{table(transposed(columns, compared) if statistics else columns)}"
-        )
+        columns = transposed(columns, compared)
+    if columns:
+        parts.append(f"{differences_title(models)}\n\n{table(columns)}")
     if remarks := [ONE_SEED] * has_one_seed(models) + pair_notes(models):
         parts.append("\n".join(remarks))
     return parts
