@@ -3,24 +3,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from fairseq_rope.scoring.bootstrap import Bootstrap, Comparison, paired_bootstrap
+from fairseq_rope.scoring.bootstrap import Bootstrap, paired_bootstrap
 from fairseq_rope.scoring.checks import check_same_length
 from fairseq_rope.scoring.evaluation import ScoreSettings, TextPair, check_texts
 from fairseq_rope.scoring.resampling import SAMPLES
 from fairseq_rope.scoring.text import read_text
 from fairseq_rope_data.streams import tell
-
-
-def compare_files(
-    files: Mapping[str, Path], ref_raw: Path, settings: ScoreSettings, *, samples: int = SAMPLES
-) -> list[Comparison]:
-    """Compare files of detokenized hypotheses, name -> file, with the first of them.
-
-    Raises:
-        UserError: see `compare_seeds`.
-    """
-    bootstraps = compare_seeds({name: [file] for name, file in files.items()}, ref_raw, settings, samples=samples)
-    return [comparison for each in bootstraps for comparison in each.by_seed]
 
 
 def compare_seeds(

@@ -15,7 +15,7 @@ from fairseq_rope.experiments.reach import TITLE
 from fairseq_rope.experiments.results import results_text, statistics_table
 from fairseq_rope.experiments.statistic import Statistic, cell
 from fairseq_rope.experiments.work_folder import find_models, run_statistics
-from fairseq_rope.scoring.comparison import compare_files
+from fairseq_rope.scoring.comparison import compare_seeds
 from fairseq_rope.scoring.evaluation import ScoreSettings
 from fairseq_rope.tools import plot, results
 from fairseq_rope_data.errors import UserError
@@ -142,9 +142,10 @@ def test_seeds_that_were_scored_in_different_ways_are_compared_each_by_itself(wo
     parts = results_text(work).split("\n\n")
     assert sum(part.startswith("Paired") for part in parts) == 2  # the third seed has one model only
     for seed, folders in enumerate((("rope", "sinusoidal"), ("rope-seed2", "sinusoidal-seed2")), start=1):
-        files = {name: work / folder / "hyp-test.2016.de" for name, folder in zip(NAMES, folders, strict=True)}
+        files = {name: [work / folder / "hyp-test.2016.de"] for name, folder in zip(NAMES, folders, strict=True)}
         settings = ScoreSettings("de", detokenized=True, lowercase=seed == 1)
-        expected = comparison_table(compare_files(files, work / "raw" / "test.2016.de", settings))
+        found = compare_seeds(files, work / "raw" / "test.2016.de", settings)
+        expected = comparison_table([each.by_seed[0] for each in found])
         title = f"Paired bootstrap on test.2016, seed {seed}, the baseline first: score (mean ± 95% interval)"
         assert parts[parts.index(title) + 1] == expected
         assert ("case:lc" in expected) == (seed == 1) and "compound-split BLEU: " in expected
