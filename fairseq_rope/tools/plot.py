@@ -52,6 +52,9 @@ def main() -> None:
         draw_curves(logs, args.output)
     else:
         curves = length_curves(args.work, models, args.windows, args.source_lang)
+        if not any(curves.values()):
+            names = f"score-{args.windows}.json or score-{args.windows}-wSIZE.json"
+            raise UserError(f"--windows {args.windows}: {args.work} has no BLEU of that test set in {names}")
         draw_length_curves(curves, args.output, score=f"BLEU of {args.windows}")
     print(f"wrote {args.output}")
 

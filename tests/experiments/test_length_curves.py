@@ -108,6 +108,15 @@ def test_text_that_is_not_there_is_named(work: Path, change, message: str):
         length_curves(work, find_models(work), "test", "en")
 
 
+def test_a_test_set_that_no_model_has_scores_of_is_named_and_no_empty_picture_drawn(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+):
+    message = f"--windows test: {work} has no BLEU of that test set in score-test.json or score-test-wSIZE.json"
+    with pytest.raises(UserError) as error:
+        drawn(work, monkeypatch, "--models", "none")
+    assert str(error.value) == message and not (work / "lengths.png").exists()
+
+
 @pytest.mark.parametrize("option", ["--windows", "--source-lang"])
 def test_a_test_set_and_its_language_go_together(work: Path, option: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "argv", ["plot", str(work), "--output", "x.png", option, "en"])
