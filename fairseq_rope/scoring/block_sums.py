@@ -27,10 +27,10 @@ class BlockSums:
 
 
 def mean_bits(sums: NDArray[Any]) -> float:
-    """Return bits a masked token, of the sums of tokens, bits and correct ones over blocks, (3,)."""
-    return float(sums[1] / sums[0])
+    """Return bits a masked token, of the sums of tokens, bits and correct ones over blocks, (3,); 0 of no tokens."""
+    return float(sums[1] / max(sums[0], 1))
 
 
 def accuracy(sums: NDArray[Any]) -> float:
     """Return the percentage of masked tokens that are the model's first guess, of the same sums."""
-    return float(100 * sums[2] / sums[0])
+    return float(100 * sums[2] / max(sums[0], 1))

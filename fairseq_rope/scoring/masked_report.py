@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,9 +44,10 @@ class MaskedReport:
         if not whole[0]:
             raise UserError(f"--subset {self.subset} must have words that are masked, but none of its tokens is")
         bits = mean_bits(whole)
+        perplexity = 2**bits if bits < 1024 else math.inf
         percent = accuracy(whole)
         texts = {
-            "bits": (bits, 3, f"bits = {bits:.3f} (perplexity {2**bits:.2f})"),
+            "bits": (bits, 3, f"bits = {bits:.3f} (perplexity {perplexity:.2f})"),
             "accuracy": (percent, 2, f"accuracy = {percent:.2f}"),
         }
         return [

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -10,6 +11,7 @@ from fairseq_rope.scoring.block_sums import BlockSums, accuracy, mean_bits
 from fairseq_rope.scoring.masked_report import MaskedReport, masked_json, masked_text, sums_of
 from fairseq_rope.scoring.masked_text import blocks, mask_text
 from fairseq_rope.scoring.report_file import read_report
+from fairseq_rope.scoring.resampling import resampled_sums
 from fairseq_rope_data.errors import UserError
 from tests.support.encoders import BOS, WORDS, encoder
 
@@ -74,6 +76,18 @@ def test_the_report_is_read_as_it_was_written_and_its_scores_are_of_all_blocks(t
 def test_a_text_without_masked_words_has_no_score():
     with pytest.raises(UserError, match=r"^--subset valid must have words that are masked, but none of its tokens is$"):
         MaskedReport("valid", 32, 16, "masks", BlockSums([0], [0.0], [0])).scores()
+
+
+def test_a_model_that_is_sure_of_what_is_wrong_has_a_perplexity_beyond_all_numbers():
+    text = masked_text(MaskedReport("valid", 32, 16, "masks", BlockSums([10], [20_000.0], [0])))
+    assert "bits = 2000.000 (perplexity inf)" in text
+
+
+def test_a_text_of_few_blocks_drawn_anew_without_a_masked_token_has_numbers():
+    statistics = np.stack([BlockSums([10, 0], [bits, 0.0], [3, 0]).statistics() for bits in (20.0, 21.0)], axis=1)
+    for score_of in (mean_bits, accuracy):
+        found = resampled_sums("score", score_of, statistics, signature="masks")
+        assert {*found.texts[0].samples} == {0, found.texts[0].score}
 
 
 @pytest.mark.parametrize(
