@@ -4,6 +4,7 @@ import itertools
 import math
 import re
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,9 +107,7 @@ def read_train_log(path: Path) -> TrainLog:
     validations: list[Validation] = []
     parameters, is_finished, begins, subset = 0, False, False, ""
     speed, clock = _Speed(), WallClock()
-    # paths in a log may be in any encoding
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1], start=1):
-        line = line.removesuffix("\r")
+    for number, line in enumerate(_whole_lines(path), start=1):
         if match := _VALID.search(line):
             subset = subset or match[2]
             if match[2] != subset:  # of several, fairseq chooses checkpoints by the first
@@ -150,13 +149,18 @@ def read_train_log(path: Path) -> TrainLog:
 
 def needed_lines(path: Path) -> list[str]:
     """Return the lines of a log that `read_train_log` needs, each once; a last line without its end is none."""
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
     needed = (_VALID, _TRAIN, _INNER, _PARAMETERS)
     return [
         line
-        for line, _ in itertools.groupby(line.removesuffix("\r") for line in lines)
+        for line, _ in itertools.groupby(_whole_lines(path))
         if "| valid on " in line or "done training in " in line or any(pattern.search(line) for pattern in needed)
     ]
+
+
+def _whole_lines(path: Path) -> Iterator[str]:
+    """Yield the lines of a log without their ends; the last one only if it has an end."""
+    with path.open(encoding="utf-8", errors="replace") as file:  # paths in a log may be in any encoding
+        yield from (line.removesuffix("\n") for line in file if line.endswith("\n"))
 
 
 def _drop(validations: list[Validation], *, beyond: int) -> None:
