@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.experiments.figure import empty_figure, line_style, write_figure
+from fairseq_rope.experiments.figure import empty_figure, label, line_style, write_figure
 from fairseq_rope.experiments.statistic import Statistic, cell
 from fairseq_rope.experiments.train_log import TrainLog
 
@@ -55,10 +55,10 @@ def _draw(
     axes: Any, number: int, model: str, runs: Sequence[Sequence[tuple[int, float]]], best: Sequence[Statistic]
 ) -> None:
     """Draw the runs of a model, thin where they are several; the legend has the mean of their best values."""
-    label = f"{model}, best {cell(best, runs=len(runs))}" if best else None
+    name = label(f"{model}, best {cell(best, runs=len(runs))}") if best else None
     width = 1.5 if len(runs) == 1 else 0.7
     for points in runs:
         # one without points keeps its place among the lines
         updates, values = zip(*points, strict=True) if points else ([], [])
-        axes.plot(updates, values, marker=".", linewidth=width, markersize=4 * width, label=label, **line_style(number))
-        label = None
+        axes.plot(updates, values, marker=".", linewidth=width, markersize=4 * width, label=name, **line_style(number))
+        name = None

@@ -9,7 +9,7 @@ from torch import Tensor
 from fairseq_rope.experiments.decay import SIDES, Decay
 from fairseq_rope.experiments.decay_text import Measured
 from fairseq_rope.experiments.distance_sums import StackAttention
-from fairseq_rope.experiments.figure import empty_figure, line_style, write_figure
+from fairseq_rope.experiments.figure import empty_figure, label, line_style, write_figure
 
 # distances with fewer pairs are noise
 MIN_PAIRS = 100
@@ -67,7 +67,7 @@ def _draw_models(models: Mapping[str, StackAttention], axes: Any) -> None:
         layers = found.relative.mean(dim=1)
         for number, layer in enumerate(layers if is_alone else (), 1):
             _draw(found, layer, axes, linewidth=0.8, label=f"layer {number}", **line_style(number))
-        _draw(found, layers.mean(dim=0), axes, label="mean of layers" if is_alone else title, **line_style(i))
+        _draw(found, layers.mean(dim=0), axes, label="mean of layers" if is_alone else label(title), **line_style(i))
 
 
 def _draw_layer(found: StackAttention, number: int, axes: Any) -> None:

@@ -43,6 +43,11 @@ def line_style(number: int, colors: Sequence[str] = PALETTE) -> dict[str, str]:
     return {"color": colors[number % len(colors)], "linestyle": "-" if number < len(colors) else "--"}
 
 
+def label(name: str) -> str:
+    """Return a name for a legend: matplotlib leaves those out that begin with _, so a joiner stands before it."""
+    return f"\u2060{name}" if name.startswith("_") else name
+
+
 def check_picture(output: Path) -> None:
     """Check the file of a picture before any work starts, and that matplotlib is there.
 

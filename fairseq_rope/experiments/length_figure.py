@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.experiments.figure import MARKERS, PALETTE, line_style, new_figure, write_figure
+from fairseq_rope.experiments.figure import MARKERS, PALETTE, label, line_style, new_figure, write_figure
 from fairseq_rope.experiments.length_curves import Point
 
 
@@ -43,7 +43,9 @@ def plot_length_curves(
     for i, (title, points) in enumerate(drawn):
         style = {**line_style(i, colors), "marker": MARKERS[i % 8]}
         lengths, means = [point.length for point in points], [point.mean for point in points]
-        axes.errorbar(lengths, means, yerr=[point.deviation or 0 for point in points], label=title, capsize=3, **style)
+        axes.errorbar(
+            lengths, means, yerr=[point.deviation or 0 for point in points], label=label(title), capsize=3, **style
+        )
     sizes = {point.length: point.size for _, points in drawn for point in points}
     axes.set_xscale("log", base=2)
     low = min(sizes, default=0.5) / 1.2

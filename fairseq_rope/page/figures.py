@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairseq_rope.experiments.figure import MARKERS, line_style
+from fairseq_rope.experiments.figure import MARKERS, label, line_style
 from fairseq_rope.experiments.length_curves import Point
 from fairseq_rope.experiments.length_figure import plot_length_curves
 from fairseq_rope.experiments.statistic import ways_text
-from fairseq_rope.page.svg import COLORS, label, page_style, svg_text
+from fairseq_rope.page.svg import COLORS, page_style, svg_text
 from fairseq_rope.page.tables import PageTable, text_table
 
 
@@ -101,7 +101,7 @@ def _over_lengths(
 ) -> PageFigure:
     """Draw a score over lengths; `units` are the score's name, what sizes count, and how the score is written."""
     score, unit, spec = units
-    shown = {label(model): points for model, points in curves.items() if points}
+    shown = {model: points for model, points in curves.items() if points}
     with page_style(name) as (figure, axes):
         plot_length_curves(figure, axes, shown, score=score, unit=unit, colors=COLORS)
         svg = svg_text(figure)

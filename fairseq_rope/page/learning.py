@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fairseq_rope.experiments.curves import name_axes, name_bleu_axes
-from fairseq_rope.experiments.figure import line_style
+from fairseq_rope.experiments.figure import label, line_style
 from fairseq_rope.page.figures import PageFigure
-from fairseq_rope.page.svg import COLORS, label, page_style, svg_text
+from fairseq_rope.page.svg import COLORS, page_style, svg_text
 from fairseq_rope.page.tables import text_table
 
 Points = Mapping[int, float]  # of a run: updates -> value

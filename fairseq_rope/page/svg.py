@@ -50,8 +50,3 @@ def svg_text(figure: Any) -> str:
     text = _ALONE.sub("", file.getvalue()).replace(INK, "currentColor").strip()
     # as wide as its place
     return re.sub(r'<svg height="[^"]*"( version="[^"]*")?( viewBox="[^"]*") width="[^"]*"', r"<svg\2", text, count=1)
-
-
-def label(name: str) -> str:
-    """Return a name for a legend: matplotlib leaves those out that begin with _, so a joiner stands before it."""
-    return f"\u2060{name}" if name.startswith("_") else name

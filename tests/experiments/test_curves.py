@@ -71,6 +71,15 @@ def test_a_run_that_is_behind_is_drawn_and_in_no_mean(work: Path, figures: list[
     assert names == ["rope (2 seeds), best 8.250 (1 of 2)", "sinusoidal, best 8.250"]
 
 
+def test_a_model_whose_name_begins_with_an_underscore_is_in_the_legend(
+    tmp_path: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    add_run(tmp_path, "_mine")
+    run_tool(plot, monkeypatch, tmp_path, "--output", tmp_path / "curves.png")
+    (name,) = [text.get_text() for text in figures[0].axes[0].get_legend().get_texts()]
+    assert name.endswith("_mine, best 8.250")
+
+
 def test_the_picture_has_bleu_beside_the_loss_where_a_training_logged_it(
     work: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch
 ):
