@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from fairseq_rope.scoring.classification import METRICS
 from fairseq_rope.scoring.prediction_report import PredictionReport
 from fairseq_rope.scoring.report import Report
 from fairseq_rope_data.errors import UserError
@@ -85,7 +86,17 @@ def _check(report: Any) -> None:
         _check_blocks(report)
     for note in _expect(report.get("notes", []), list, "notes"):
         _expect(note, str, "a note")
-    _expect(report.get("settings", {}), Mapping, "settings")
+    if "classes" in _expect(report.get("settings", {}), Mapping, "settings"):
+        _check_predictions(report)
+
+
+def _check_predictions(report: Any) -> None:
+    for each in _expect(report["settings"]["classes"], list, "classes"):
+        _expect(each, str, "a class")
+    *others, last = METRICS
+    for score in report["scores"]:
+        if score["name"] not in METRICS:
+            raise ValueError(f"a score of predictions must be {', '.join(others)} or {last}, but is {score['name']}")
 
 
 def _check_blocks(report: Any) -> None:
