@@ -17,7 +17,7 @@ from pathlib import Path
 from fairseq_rope.page.contents import page_contents
 from fairseq_rope.page.render import render
 from fairseq_rope_data import cli
-from fairseq_rope_data.errors import run
+from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_file
 
 
@@ -28,6 +28,8 @@ def main() -> None:
     parser.add_argument("--models", nargs="+", default=(), metavar="NAME", help="as in results")
     parser.add_argument("--so-far", action="store_true", help="leave out those of --models that have not begun")
     args = parser.parse_args()
+    if args.output.suffix not in (".html", ".htm"):  # or it may be a log of WORK
+        raise UserError(f"--output must end in .html or .htm, but is {args.output}")
     with complete_file(args.output) as part:
         part.write_text(render(page_contents(args.work, args.models, so_far=args.so_far)), encoding="utf-8")
     print(f"wrote {args.output}")

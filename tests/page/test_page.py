@@ -11,9 +11,11 @@ import pytest
 from fairseq_rope.experiments.data import results_json
 from fairseq_rope.page.contents import page_contents
 from fairseq_rope.page.render import render
+from fairseq_rope.tools import report
 from fairseq_rope_data.errors import UserError
 from tests.support import forked
 from tests.support.experiments import add_run, experiment
+from tests.support.runs import run_tool
 
 HOSTILE = (
     """<script>alert("1")</script> &lt;b&gt; </script><!-- ]]> {{ 7 * 7 }} ' " \\ \u202e abc العربية 日本語 \u2028 ."""
@@ -224,6 +226,14 @@ def test_without_matplotlib_the_page_has_its_tables(work: Path, monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     page = render(page_contents([work]))
     assert "pip install &#39;fairseq-rope[plot]&#39;" in page and "<svg" not in page and "test: BLEU" in page
+
+
+def test_a_page_is_written_over_nothing_else(work: Path, monkeypatch: pytest.MonkeyPatch):
+    log = work / "rope" / "train.log"
+    before = log.read_bytes()
+    with pytest.raises(UserError) as error:
+        run_tool(report, monkeypatch, work, "--output", log)
+    assert str(error.value) == f"--output must end in .html or .htm, but is {log}" and log.read_bytes() == before
 
 
 def test_runs_in_several_folders_are_one_experiment(tmp_path: Path):
