@@ -12,7 +12,7 @@ from fairseq_rope.experiments.markdown import table
 from fairseq_rope.experiments.origins import origin_notes
 from fairseq_rope.experiments.statistic import cell
 from fairseq_rope.experiments.train_log import read_train_log
-from fairseq_rope.experiments.work_folder import Model, bucket_statistics, reports, window_statistics
+from fairseq_rope.experiments.work_folder import TRAINED, Model, bucket_statistics, reports, window_statistics
 from fairseq_rope_data.errors import UserError
 
 _START = {"converted": "converted-0", "continued": "original"}
@@ -64,12 +64,12 @@ def conversion_columns(work: Path) -> dict[str, dict[str, str]]:
 
 
 def _models(work: Path) -> list[str]:
-    return [name for name in _START if (work / name / "train.log").is_file()]
+    return [name for name in _START if (work / name / TRAINED).is_file()]
 
 
 def _logged_losses(folder: Path) -> dict[str, dict[str, str]]:
     """Return the validation losses of a training, by the column that they belong to."""
-    log = read_train_log(folder / "train.log")
+    log = read_train_log(folder / TRAINED)
     return {f"{one.updates:,}": {"valid loss": f"{one.loss:.3f}"} for one in log.validations}
 
 

@@ -53,6 +53,7 @@ from fairseq_rope.experiments.seed_differences import seed_differences
 from fairseq_rope.experiments.statistic import Statistic, ways
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import (
+    TRAINED,
     Model,
     bucket_statistic,
     is_trained,
@@ -149,7 +150,7 @@ def _bootstraps(found: ModelBootstrap) -> Iterator[dict[str, Any]]:
 
 
 def _curve(folder: Path) -> dict[str, Any]:
-    log = read_train_log(folder / "train.log")
+    log = read_train_log(folder / TRAINED)
     curve = {
         "folder": folder.name,
         "finished": log.is_finished,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fairseq_rope.experiments.markdown import table
 from fairseq_rope.experiments.pairs import shared_seeds
 from fairseq_rope.experiments.train_log import TrainLog, Validation, read_train_log
-from fairseq_rope.experiments.work_folder import Model, is_trained
+from fairseq_rope.experiments.work_folder import TRAINED, Model, is_trained
 
 TITLE = (
     "Updates and minutes to the best validation loss of the other model, of those that the other one took; "
@@ -104,7 +104,7 @@ def _pairs(model: Model, other: Model) -> dict[int, tuple[TrainLog, TrainLog]]:
     for seed in shared_seeds(model, other):
         if not (is_trained(model.runs[seed]) and is_trained(other.runs[seed])):
             continue
-        own, its = (each.runs[seed] / "train.log" for each in (model, other))
+        own, its = (each.runs[seed] / TRAINED for each in (model, other))
         if own.resolve() != its.resolve():  # not one training, whose model is read in two ways
             pairs[seed] = read_train_log(own), read_train_log(its)
     even = {seed: (own, its) for seed, (own, its) in pairs.items() if not (own.is_behind(its) or its.is_behind(own))}

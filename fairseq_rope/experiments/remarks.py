@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fairseq_rope.experiments.train_log import read_train_log
-from fairseq_rope.experiments.work_folder import Model, is_trained, reports
+from fairseq_rope.experiments.work_folder import TRAINED, Model, is_trained, reports
 from fairseq_rope.scoring.checks import ORDER_NOTE
 
 
@@ -27,7 +27,7 @@ def score_signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
 
 def run_notes(folders: Sequence[Path]) -> list[str]:
     """Return a line for each training that has not ended, and for what was wrong with text and scored nevertheless."""
-    logs = {folder: read_train_log(folder / "train.log") for folder in folders if is_trained(folder)}
+    logs = {folder: read_train_log(folder / TRAINED) for folder in folders if is_trained(folder)}
     unfinished = [
         f"note on {folder.name}: its training has not ended: {log.updates:,} updates so far"
         for folder, log in logs.items()

@@ -19,7 +19,7 @@ from fairseq_rope.experiments.figure import check_picture
 from fairseq_rope.experiments.length_curves import length_curves
 from fairseq_rope.experiments.length_figure import draw_length_curves
 from fairseq_rope.experiments.train_log import read_train_log
-from fairseq_rope.experiments.work_folder import find_models, is_trained
+from fairseq_rope.experiments.work_folder import TRAINED, find_models, is_trained
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 
@@ -46,7 +46,7 @@ def main() -> None:
         draw_length_curves(found, args.output, score=f"bits a masked token, {args.lengths}", unit="tokens")
     elif args.windows is None:
         logs = {
-            model.title: [read_train_log(folder / "train.log") for folder in model.runs.values() if is_trained(folder)]
+            model.title: [read_train_log(folder / TRAINED) for folder in model.runs.values() if is_trained(folder)]
             for model in models
         }
         draw_curves(logs, args.output)
