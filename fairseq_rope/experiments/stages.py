@@ -30,18 +30,22 @@ def stages_text(work: Path, names: Sequence[str] = ()) -> str:
         UserError: see `find_models`, `read_train_log` and `read_report`; or there is no report on masked tokens.
     """
     models, left_out = validated_models(find_models(work, names))
+    folders = run_folders(models)
+    found = (report for folder in folders for report in _masked_reports(folder) if report["scores"])
+    texts = [*dict.fromkeys(str(report.get("subset", "")) for report in found)]
+    if not texts:
+        raise UserError(f"--stages: no model in {work} has scores of masked tokens, which tools.masked writes")
     stages: dict[str, dict[str, str]] = {}
     lengths: dict[str, dict[str, str]] = {}
     for model in models:
         runs = [*model.runs.values()]
-        stages[model.title] = _cells([_stage(folder) for folder in runs])
-        lengths[model.title] = _cells([_read(folder) for folder in runs])
-    if not any(lengths.values()):
-        raise UserError(f"--stages: no model in {work} has scores of masked tokens, which tools.masked writes")
-    folders = run_folders(models)
+        stages[model.title] = _cells([_stage(folder, texts[0]) for folder in runs])
+        lengths[model.title] = _cells([_read(folder, texts[0]) for folder in runs])
     named = dict.fromkeys(name for cells in lengths.values() for name in cells)
     columns = sorted(named, key=lambda name: int(name.split()[-1]))
     notes = [f"{name}: {each}" for name, signatures in score_signatures(folders).items() for each in signatures]
+    if len(texts) > 1:
+        left_out.append(f"note: all is of {texts[0]}; there are scores of {', '.join(texts[1:])} too")
     return "\n".join(
         [
             f"{table(transposed(stages, COLUMNS))}\n",
@@ -60,30 +64,32 @@ def _cells(each_run: Sequence[dict[str, Statistic]]) -> dict[str, str]:
     return {name: cell([run[name] for run in each_run if name in run], runs=len(each_run)) for name in names}
 
 
-def _stage(folder: Path) -> dict[str, Statistic]:
+def _stage(folder: Path, text: str) -> dict[str, Statistic]:
     """Return what a run has of COLUMNS: loss and accuracy at the length of its training."""
     log = read_train_log(folder / TRAINED)
     found = {"steps": Statistic((log.updates,), specs=(",.0f",), log=log)}
     if batches := _BATCH.findall((folder / TRAINED).read_text(encoding="utf-8", errors="replace")):
         found["batch"] = Statistic((float(batches[-1]),), specs=(",.0f",))
-    for report in _masked_reports(folder):
+    for report in _masked_reports(folder, text):
         found["length"] = Statistic((report["trained_length"],), specs=(",.0f",))
         if report["length"] == report["trained_length"]:
             found |= _scores(report)
     return found
 
 
-def _read(folder: Path) -> dict[str, Statistic]:
+def _read(folder: Path, text: str) -> dict[str, Statistic]:
     """Return loss and accuracy of each length that a run could read."""
     return {
         f"{name} at {report['length']}": statistic
-        for report in _masked_reports(folder)
+        for report in _masked_reports(folder, text)
         for name, statistic in _scores(report).items()
     }
 
 
-def _masked_reports(folder: Path) -> list[dict[str, Any]]:
-    return [report for report in reports(folder).values() if "trained_length" in report]
+def _masked_reports(folder: Path, text: str = "") -> list[dict[str, Any]]:
+    """Return the reports of a run on masked tokens, of all texts or of one."""
+    found = [report for report in reports(folder).values() if "trained_length" in report]
+    return [report for report in found if text in ("", report.get("subset", ""))]
 
 
 def _scores(report: dict[str, Any]) -> dict[str, Statistic]:

@@ -43,6 +43,18 @@ def test_several_seeds_are_mean_and_deviation(tmp_path: Path):
     assert row[0] == "rope (2 seeds)" and row[1] == "16" and " ± 0.00" in row[4]
 
 
+def test_of_several_texts_the_first_is_shown_and_it_is_said(tmp_path: Path):
+    work = masked_runs(tmp_path / "work", {"rope": {16: 1.0, 32: 2.0}}, seeds=1)
+    before = stages_text(work)
+    for length in (16, 32):
+        report = (work / "rope" / f"score-valid-{length}.json").read_text().replace('"valid"', '"test"')
+        # of another length's numbers
+        (work / "rope" / f"score-test-{48 - length}.json").write_text(
+            report.replace(f'"length": {length}', f'"length": {48 - length}')
+        )
+    assert stages_text(work) == f"{before}\nnote: all is of valid; there are scores of test too"
+
+
 def test_the_steps_of_a_seed_that_is_behind_are_in_no_mean(tmp_path: Path):
     work = masked_runs(tmp_path / "work", {"rope": {16: 1.0}}, seeds=2)
     log = work / "rope-seed2" / "train.log"
