@@ -33,4 +33,6 @@ def option_words(parser: ArgumentParser, values: Namespace, defaults: Mapping[st
             if value == action.const:
                 yield action.option_strings[0]
         elif action.option_strings:
-            yield from (action.option_strings[0], str(value))
+            option, word = action.option_strings[0], str(value)
+            # apart, a word that begins as an option is one: fairseq would import the folder of --user-dir=FOLDER
+            yield from [f"{option}={word}"] if word.startswith("-") else [option, word]

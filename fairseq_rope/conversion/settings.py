@@ -1,5 +1,6 @@
 """What an original was trained with, as a conf of scripts/convert_to_rope.sh: a line of shell for each setting."""
 
+import math
 import shlex
 from argparse import ArgumentParser, Namespace
 from typing import Any
@@ -21,12 +22,11 @@ def settings_text(original: Original) -> str:
     """Return languages, test sets, updates, highest learning rate, batch, both models, criterion and optimizer.
 
     Raises:
-        UserError: the checkpoint does not say what is needed, or DATA lacks a set.
+        UserError: the checkpoint does not say what is needed, or in words where it must be numbers; DATA lacks a set.
     """
     if original.updates < 1:
         raise UserError(f"--from {original.path} must say after how many updates it was saved, but does not")
     optimization, dataset = original.section("optimization"), original.section("dataset")
-    rates = optimization.get("lr") or [0]
     batch = dataset.get("max_tokens")
     settings: dict[str, Any] = {
         "SOURCE_LANG": original.task.cfg.source_lang,
@@ -34,14 +34,16 @@ def settings_text(original: Original) -> str:
         "TEST_SETS": check_sets(original),
         "BPE": _bpe(original),
         "ORIGINAL_UPDATES": original.updates,
-        "PEAK_RATE": max(rates) if isinstance(rates, list) else rates,
+        "PEAK_RATE": max(_numbers(original, "lr", optimization.get("lr") or 0)),
         "MODEL_CONVERTED": rotary_words(original.model),
         "MODEL_CONTINUED": stock_words(original.model),
         "TRAIN": [*_component(original, "criterion"), *_component(original, "optimizer"), *_rest(original)],
     }
     if batch:
         workers = original.section("distributed_training").get("distributed_world_size") or 1
-        settings["BATCH_TOKENS"] = batch * workers * (optimization.get("update_freq") or [1])[-1]
+        frequency = optimization.get("update_freq") or 1
+        factors = {"max_tokens": batch, "distributed_world_size": workers, "update_freq": frequency}
+        settings["BATCH_TOKENS"] = math.prod(_numbers(original, *factor)[-1] for factor in factors.items())
     return "\n".join(f"{name}={_quoted(value)}" for name, value in settings.items())
 
 
@@ -68,13 +70,26 @@ def _component(original: Original, kind: str) -> list[str]:
 def _rest(original: Original) -> list[str]:
     """Return what belongs to no component: clipping, weights of sentences, padding and lengths of the batches."""
     optimization, dataset, task = map(original.section, ("optimization", "dataset", "task"))
-    words = ["--clip-norm", str(optimization.get("clip_norm", 0.0))]
+    words = ["--clip-norm", str(*_numbers(original, "clip_norm", optimization.get("clip_norm", 0.0)))]
     flags = {"sentence_avg": optimization, "skip_invalid_size_inputs_valid_test": dataset}
     words += [_option(name) for name, section in flags.items() if section.get(name)]
     parser = ArgumentParser()
     type(original.task).add_args(parser)
     kept = Namespace(**{name: task[name] for name in _TASK if name in task})
     return [*words, *option_words(parser, kept, {})]
+
+
+def _numbers(original: Original, name: str, value: Any) -> list[Any]:
+    """Return the numbers of an option that has one or several; a shell would run what stands among text.
+
+    Raises:
+        UserError: one of them is something else.
+    """
+    numbers = value if isinstance(value, list) else [value]
+    for number in numbers:
+        if type(number) not in (int, float):  # true is none
+            raise UserError(f"--from {original.path}: its option {name} must be a number, but is {str(number)[:40]!r}")
+    return numbers
 
 
 def _option(name: str) -> str:

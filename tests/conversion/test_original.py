@@ -55,6 +55,10 @@ REFUSED: dict[str, tuple[Any, str]] = {
         with_model(arch="transformer_rope_tiny"),
         "--from {path} is rotary already: its arch is transformer_rope_tiny",
     ),
+    "an option for a language": (
+        with_task(source_lang="--user-dir=x"),
+        "--source-lang must be a language, but is '--user-dir=x'",
+    ),
     "another model": (
         with_model(arch="transformer_align"),
         "--from {path} must be of fairseq's transformer, but its arch is transformer_align",

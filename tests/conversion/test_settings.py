@@ -132,3 +132,40 @@ def test_words_are_quoted_for_a_shell(data: Path, tmp_path: Path):
     line = next(line for line in settings_text(read(state, data)).splitlines() if line.startswith("TRAIN"))
     assert "(0.9, 0.98) #'" in shlex.split(line.removeprefix("TRAIN=(").removesuffix(")"))
     assert save_original(tmp_path / "y.pt").is_file()
+
+
+def in_bash(text: str, folder: Path) -> None:
+    """Use the settings as scripts/lib does: words of a command, and in arithmetic, which runs what stands in $( )."""
+    command = f"{text}\n: ${{TRAIN[@]}} $(((BATCH_TOKENS + 1) / 2))"
+    subprocess.run(["bash", "-c", command], cwd=folder, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [
+        *(("dataset", "max_tokens"), ("optimization", "lr"), ("optimization", "clip_norm")),
+        *(("optimization", "update_freq"), ("distributed_training", "distributed_world_size")),
+    ],
+)
+def test_what_a_shell_computes_with_is_a_number(section: str, name: str, data: Path, tmp_path: Path):
+    state = original_checkpoint()
+    state["cfg"]["distributed_training"]["distributed_world_size"] = 1
+    state["cfg"]["optimization"]["update_freq"] = [1]
+    code = "a[$(touch marker)]"
+    state["cfg"][section][name] = [code] if isinstance(state["cfg"][section][name], list) else code
+    original = read(state, data)
+    with pytest.raises(UserError) as caught:
+        in_bash(settings_text(original), tmp_path)
+    assert str(caught.value) == f"--from {original.path}: its option {name} must be a number, but is {code!r}"
+    assert not (tmp_path / "marker").exists()
+
+
+def test_a_value_that_begins_as_an_option_is_none(data: Path):
+    state = original_checkpoint()
+    state["cfg"]["criterion"]["label_smoothing"] = "--user-dir=evil"
+    state["cfg"]["model"].encoder_layers_to_keep = "--user-dir=evil"
+    state["cfg"]["task"]["truncate_source"] = True
+    lines = settings_text(read(state, data)).splitlines()
+    words = [word for line in lines if "(" in line for word in shlex.split(line.partition("(")[2].removesuffix(")"))]
+    assert {"--label-smoothing=--user-dir=evil", "--encoder-layers-to-keep=--user-dir=evil"} <= {*words}
+    assert not any(word.startswith("--user-dir") for word in words)
