@@ -23,6 +23,8 @@ from fairseq_rope_data.files import check_apart, complete_files, read_lines
 from fairseq_rope_data.reservoir import Reservoir
 from fairseq_rope_data.workers import add_arguments, filter_file
 
+LONGEST = 4192  # bytes of a line, sentencepiece's default, which a model keeps
+
 
 def learn(options: argparse.Namespace) -> None:
     """Write the model.
@@ -39,6 +41,7 @@ def learn(options: argparse.Namespace) -> None:
     check_apart([options.model], options.files)
     with complete_files(options.model) as (part,):
         sample = draw(options.files, options.sample)
+        longest = max(len(line.encode()) for line in sample.items)
         try:
             with part.open("wb") as model:
                 sentencepiece.SentencePieceTrainer.train(
@@ -48,6 +51,7 @@ def learn(options: argparse.Namespace) -> None:
                     vocab_size=options.pieces,
                     character_coverage=options.character_coverage,
                     normalization_rule_name="identity",
+                    max_sentence_length=max(LONGEST, longest),  # it leaves out longer ones in silence
                     minloglevel=2,
                 )
         except RuntimeError as error:

@@ -45,6 +45,15 @@ def model(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     return path
 
 
+def test_lines_of_any_length_are_learned_from(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    document = " ".join(f"xyz{line.split()[0]}" for line in sentences(2000, seed=3))
+    (tmp_path / "text").write_text("short lines\n" * 9 + f"{document}\n", encoding="utf-8")
+    options = ("--pieces", 60, "--character-coverage", 1, "--model", tmp_path / "model")
+    assert run_program(monkeypatch, PROGRAM, "learn", *options, tmp_path / "text").status == 0
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "model"))
+    assert len(document) > 4192 and "\u2581xyz" in processor.encode("xyz", out_type=str)
+
+
 def test_the_same_text_gives_the_same_model_of_as_many_pieces_as_asked(
     monkeypatch: pytest.MonkeyPatch, folder: Path, model: Path, tmp_path: Path
 ) -> None:
