@@ -56,11 +56,19 @@ def read_lines(path: Path) -> Iterator[str]:
 
 def decoded(file: BufferedReader, name: str) -> Iterator[str]:
     """Yield the lines of a file at its start, as `read_lines` does."""
-    head = file.peek(1024).lstrip(BOM + b" \t\r\n").lower()
-    if head.startswith((b"<!doctype html", b"<html")):
-        raise UserError(f"{name} is an HTML page, such as a server's error message, and not text")
+    refuse_page(file.peek(1024), name)
     for number, line in enumerate(file, 1):
         yield decode(line, name, number)
+
+
+def refuse_page(beginning: bytes, name: str) -> None:
+    """Check that a file is no page that a server sent in its place.
+
+    Raises:
+        UserError: it begins as one.
+    """
+    if beginning[:1024].lstrip(BOM + b" \t\r\n").lower().startswith((b"<!doctype html", b"<html")):
+        raise UserError(f"{name} is an HTML page, such as a server's error message, and not text")
 
 
 @contextlib.contextmanager

@@ -15,7 +15,7 @@ from pathlib import Path
 from fairseq_rope_data import cli, manifest
 from fairseq_rope_data.archives import Readable, unpacked
 from fairseq_rope_data.errors import UserError, run, why_no_file
-from fairseq_rope_data.files import BOM, decode
+from fairseq_rope_data.files import BOM, decode, refuse_page
 
 CHUNK = 1 << 20
 
@@ -27,14 +27,25 @@ def joined(paths: Iterable[Path]) -> Iterator[bytes]:
         UserError: a file cannot be read, is not UTF-8, which names its line, or has no text.
     """
     for path in paths:
-        last, has_text = b"", False
-        for chunk in _checked(path):
-            last, has_text = chunk, has_text or bool(chunk.strip())
-            yield chunk
-        if not has_text:
-            raise UserError(f"{path} has no text")
+        last = b""
+        for last in _checked(path):
+            yield last
         if not last.endswith(b"\n"):
             yield b"\n"
+
+
+def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file that is given in chunks, without their ends."""
+    begun: list[bytes] = []  # of a line that goes on
+    for chunk in chunks:
+        end, *others = chunk.split(b"\n")
+        begun.append(end)
+        if others:
+            yield b"".join(begun)
+            yield from others[:-1]
+            begun = [others[-1]]
+    if rest := b"".join(begun):
+        yield rest
 
 
 def _open(path: Path) -> AbstractContextManager[Readable]:
@@ -45,12 +56,13 @@ def _open(path: Path) -> AbstractContextManager[Readable]:
 
 def _checked(path: Path) -> Iterator[bytes]:
     """Yield the chunks of a file, less a byte order mark; each is whole characters only where it is decoded here."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    decoder, has_text = codecs.getincrementaldecoder("utf-8")(), False
     with _open(path) as file:
         chunk = file.read(CHUNK).removeprefix(BOM)
+        refuse_page(chunk, str(path))
         while chunk:
             try:
-                decoder.decode(chunk)
+                has_text = bool(decoder.decode(chunk).strip()) or has_text
             except UnicodeDecodeError:
                 _name_line(path)
             yield chunk
@@ -59,21 +71,15 @@ def _checked(path: Path) -> Iterator[bytes]:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         _name_line(path)
+    if not has_text:
+        raise UserError(f"{path} has no text")
 
 
 def _name_line(path: Path) -> None:
     """Find the line that is not UTF-8, and raise what names it."""
-    for number, line in enumerate(_lines(path), 1):
-        decode(line, str(path), number)
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    rest = b""
     with _open(path) as file:
-        while chunk := file.read(CHUNK):
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from lines
-    yield rest
+        for number, line in enumerate(lines_of(iter(lambda: file.read(CHUNK), b"")), 1):
+            decode(line, str(path), number)
 
 
 def main() -> None:

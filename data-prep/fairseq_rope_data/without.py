@@ -17,7 +17,7 @@ from pathlib import Path
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.fingerprint import described
-from fairseq_rope_data.join_text import joined
+from fairseq_rope_data.join_text import joined, lines_of
 from fairseq_rope_data.manifest import facts_of
 from fairseq_rope_data.scm import read_cases
 
@@ -81,11 +81,7 @@ def _form(document: str) -> str:
 
 
 def _lines(paths: Iterable[Path]) -> Iterator[str]:
-    rest = b""
-    for chunk in joined(paths):
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            yield line.decode("utf-8")
+    return (line.decode("utf-8") for line in lines_of(joined(paths)))
 
 
 def main() -> None:

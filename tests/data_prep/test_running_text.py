@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fairseq_rope_data.join_text import lines_of
 from tests.support.program import run_program
 
 
@@ -22,6 +23,13 @@ def test_a_character_on_the_border_of_two_chunks_is_one(tmp_path: Path, monkeypa
     assert run_program(monkeypatch, "join_text", tmp_path / "long").stdout.decode() == text
 
 
+@pytest.mark.parametrize("text", [b"", b"a", b"a\n", b"\n\na", b"abc\n\nde\nf\n"])
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_lines_do_not_depend_on_the_chunks_that_they_come_in(text: bytes, size: int):
+    chunks = [text[start : start + size] for start in range(0, len(text), size)]
+    assert list(lines_of(chunks)) == [line.removesuffix(b"\n") for line in text.splitlines(keepends=True)]
+
+
 @pytest.mark.parametrize(
     ("data", "message"),
     [
@@ -29,8 +37,10 @@ def test_a_character_on_the_border_of_two_chunks_is_one(tmp_path: Path, monkeypa
         (b"good\nhalf of a character \xc3", ":2: not valid UTF-8, byte 21 is 0xc3"),
         (b"", " has no text"),
         (b" \n\t\n", " has no text"),
+        ("\u3000\n\u2028\n".encode(), " has no text"),
+        (b"\xef\xbb\xbf\n<!DOCTYPE html>\n", " is an HTML page, such as a server's error message, and not text"),
     ],
-    ids=["another encoding", "cut off", "empty", "blank"],
+    ids=["another encoding", "cut off", "empty", "blank", "blank beyond ASCII", "a page"],
 )
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("program", ["join_text", "check_text"])

@@ -75,6 +75,7 @@ def test_facts_are_those_of_the_text_that_is_left_with_counts(
         ("documents", b'\n{"A": "a", "B": "b", "C": "c"}\n', ":1: must be a JSON object: Expecting value"),
         ("documents", b"good\nb\xe9d\n", ":2: not valid UTF-8, byte 2 is 0xe9"),
         ("documents", b" \n", " has no text"),
+        ("documents", "\u3000\n".encode(), " has no text"),
         ("documents", None, ": there is no such file"),
         ("text", b"good\nb\xe9d\n", ":2: not valid UTF-8, byte 2 is 0xe9"),
         ("text", None, ": there is no such file"),
