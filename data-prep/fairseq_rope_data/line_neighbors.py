@@ -38,7 +38,7 @@ def check_order(prefix: str, side: Path) -> None:
         try:
             facts = json.loads(report.read_bytes())
             read, dropped, left_blank = facts["read"], facts["read"] - facts["kept"], "left_blank" in facts
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise UserError(f"{report} is damaged: {error!r}") from None
         if dropped and not left_blank:
             raise UserError(

@@ -69,7 +69,7 @@ def _json(path: Path) -> Mapping[str, Any]:
         return {}
     try:
         found = json.loads(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{path} is damaged: {error}") from None
     if not isinstance(found, dict):
         raise UserError(f"{path} is damaged: it must be a JSON object")

@@ -119,12 +119,12 @@ def parse_overrides(text: str) -> dict[str, Any]:
     """Read the text of --model-overrides.
 
     Raises:
-        UserError: it is no dictionary.
+        UserError: it is no dictionary of names.
     """
     try:
         overrides = ast.literal_eval(text)
-    except (SyntaxError, ValueError) as error:
-        raise UserError(f"--model-overrides must be a Python dictionary, but is {text!r}") from error
-    if not isinstance(overrides, dict):
-        raise UserError(f"--model-overrides must be a Python dictionary, but is {text!r}")
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        overrides = None
+    if not isinstance(overrides, dict) or not all(isinstance(name, str) for name in overrides):
+        raise UserError(f"--model-overrides must be a Python dictionary of options, but is {text!r}")
     return overrides

@@ -71,6 +71,9 @@ def test_what_is_no_folder_of_a_pretrained_model_is_named(tmp_path: Path, monkey
     assert error(work) == f"pretrained: error: {work}/data-bin/dict.txt {expected}"
     recipe(work).joinpath("manifest.json").write_text("{")
     assert error(work).startswith(f"pretrained: error: {work}/manifest.json is damaged: ")
+    folder = imported(tmp_path / "model")
+    (folder / "tokenizer_config.json").write_text("[" * 100_000)
+    assert error(folder).startswith(f"pretrained: error: {folder}/tokenizer_config.json is damaged: ")
     recipe(work).joinpath("data-bin", "dict.txt").write_bytes(b"\xef\xbb\xbfa 1\n")
     assert error(work).endswith("dict.txt:1: must begin with a word, but has a byte order mark before it")
 

@@ -192,7 +192,7 @@ def test_text_of_which_lines_were_dropped_is_refused_but_not_where_they_left_bla
     assert read(corpus / "out.en") == ["a b", "d e <sep> f g"]
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"read": 5}', "\xff"])
+@pytest.mark.parametrize("text", ["{", "[]", '{"read": 5}', "\xff", "[" * 100_000])
 def test_a_damaged_report_of_cleaning_is_named(monkeypatch: pytest.MonkeyPatch, corpus: Path, text: str) -> None:
     (corpus / "in.clean.json").write_text(text, encoding="latin-1")
     done = make(monkeypatch, corpus, *BOTH, "--size", 4)

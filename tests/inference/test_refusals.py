@@ -42,7 +42,7 @@ from tests.support.translators import load
         (["--path", "x:"], "--path x: there is no such file"),
         (["--replace-unk"], "--replace-unk cannot be used with translate: "),
         (["--prefix-size", "2"], "--prefix-size cannot be used with translate: there is no reference"),
-        (["--model-overrides", "x="], "--model-overrides must be a Python dictionary, but is 'x='"),
+        (["--model-overrides", "x="], "--model-overrides must be a Python dictionary of options, but is 'x='"),
         (["--sampling-topk", "5"], "--sampling-topk requires --sampling"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_table_of_learned_positions_ends_and_it_is_said_by_name(run, place: Pa
         (("--max-tokens", "0"), "--max-tokens must be at least 1, but is 0"),
         (("--length", "9999"), "--length 9999: --subset valid of --data {data} has N tokens only"),
         (("--subset", "test"), "--subset test must be text of one language in --data {data}, but there is none"),
-        (("--model-overrides", "[]"), "--model-overrides must be a Python dictionary, but is '[]'"),
+        (("--model-overrides", "[]"), "--model-overrides must be a Python dictionary of options, but is '[]'"),
     ],
 )
 def test_an_option_that_cannot_be_is_named(run, place: Path, options: tuple[str, ...], message: str):
