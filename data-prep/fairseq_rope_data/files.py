@@ -121,7 +121,8 @@ def complete_folder(path: Path) -> Iterator[Path]:
     """Yield a new folder beside `path`, renamed to it when the block ends well and removed when it does not.
 
     Raises:
-        UserError: something, be it a link, is at `path` already or when the block ends, or its parent does not exist.
+        UserError: something, be it a link, is at `path` already or when the block ends; its parent does not exist; or
+            there is no more space.
     """
     _check_new(path)
     if not path.parent.is_dir():
@@ -129,7 +130,8 @@ def complete_folder(path: Path) -> Iterator[Path]:
     part = _part(path)
     part.mkdir()
     try:
-        yield part
+        with named_when_full(str(path)):
+            yield part
         try:
             part.rename(path)
         except OSError:

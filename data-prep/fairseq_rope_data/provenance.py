@@ -18,6 +18,7 @@ from typing import Any
 
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
+from fairseq_rope_data.files import named_when_full
 from fairseq_rope_data.manifest import versions
 
 INSTRUCTIONS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile")  # as /proc/cpuinfo names them
@@ -92,7 +93,7 @@ def main() -> None:
     parser.add_argument("--precision", choices=("fp32", "bf16", "fp16"), help="what the training computes in")
     options = parser.parse_args()
     line = json.dumps(provenance(options.source, options.command, options.precision), ensure_ascii=False)
-    with options.file.open("a", encoding="utf-8") as file:
+    with named_when_full(str(options.file)), options.file.open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
 
 

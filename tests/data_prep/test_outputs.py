@@ -4,6 +4,8 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -91,15 +93,18 @@ def test_the_faster_of_two_that_write_a_folder_keeps_it(tmp_path: Path, kind: st
     assert not (output / "mine").exists() and not part.exists()
 
 
-def test_a_file_that_outgrows_its_limit_is_named_and_not_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("complete", [complete_file, complete_folder])
+def test_an_output_that_outgrows_its_limit_is_named_and_not_there(
+    tmp_path: Path, complete: Callable[[Path], AbstractContextManager[Path]]
+) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
         with (
             pytest.raises(UserError, match=r"^cannot write .*/out: File too large$"),
-            complete_file(tmp_path / "out") as p,
+            complete(tmp_path / "out") as part,
         ):
-            p.write_bytes(b"x" * 2000)
+            (part / "file" if part.is_dir() else part).write_bytes(b"x" * 2000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert list(tmp_path.iterdir()) == []
