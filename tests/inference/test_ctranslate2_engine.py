@@ -201,8 +201,25 @@ def test_damaged_checksums_are_told(trained: Trained, exported: Path, tmp_path: 
     (folder / "SHA256SUMS").write_text(content)
     with pytest.raises(UserError) as error:
         load(trained, folder)
-    where = ":1" if content else ""
-    assert str(error.value).startswith(f"{folder}/SHA256SUMS{where} is damaged: ")
+    assert str(error.value).startswith(f"{folder}/SHA256SUMS:1 is damaged: ")
+
+
+@pytest.mark.parametrize("lost", [40, 200])
+@pytest.mark.parametrize("at_a_line", [False, True])
+def test_checksums_that_are_cut_off_are_told(
+    trained: Trained, exported: Path, tmp_path: Path, lost: int, at_a_line: bool
+) -> None:
+    folder = shutil.copytree(exported, tmp_path / "model")
+    content = (folder / "SHA256SUMS").read_text()[:-lost]
+    (folder / "SHA256SUMS").write_text(content[: content.rindex("\n") + 1] if at_a_line else content)
+    with pytest.raises(UserError, match=r"SHA256SUMS(:\d)? is damaged: it (must be|has no line for)"):
+        load(trained, folder)
+
+
+def test_the_last_checksum_needs_no_line_end(trained: Trained, exported: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(exported, tmp_path / "model")
+    (folder / "SHA256SUMS").write_text((folder / "SHA256SUMS").read_text().removesuffix("\n"))
+    load(trained, folder)
 
 
 @pytest.mark.parametrize(

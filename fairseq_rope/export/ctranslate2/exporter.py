@@ -1,6 +1,5 @@
 """From a checkpoint to a model folder for CTranslate2."""
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from fairseq_rope.checkpoints.data_folder import languages
 from fairseq_rope.checkpoints.files import load_checkpoint, model_options
 from fairseq_rope.checkpoints.loading import brief, load_models
-from fairseq_rope.export.ctranslate2.model_folder import write_checksums
 from fairseq_rope.export.ctranslate2.package import require_ctranslate2
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError, why_no_file
@@ -58,12 +56,7 @@ def export_checkpoint(
         check_recorded(file)
     with complete_folder(output) as folder:
         task, model = _load(path, data, source_lang, target_lang, overrides)
-        write_model(folder, task, model, quantization=quantization)
-        for file in copy_files:
-            if (folder / file.name).exists():
-                raise UserError(f"--copy-files {file}: the model folder has a file {file.name} of its own")
-            shutil.copyfile(file, folder / file.name)
-        write_checksums(folder)
+        write_model(folder, task, model, quantization=quantization, copy_files=copy_files)
 
 
 def _load(

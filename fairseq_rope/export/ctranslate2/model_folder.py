@@ -89,9 +89,8 @@ def check_checksums(folder: Path) -> list[Path]:
     Raises:
         UserError: a file is missing, or its content isn't what it was.
     """
-    lines = _file(folder, CHECKSUMS).read_bytes().decode(errors="replace").split("\n")[:-1]
-    if not lines:
-        raise UserError(f"{folder / CHECKSUMS} is damaged: it has no line")
+    # a last line without an end, cut off, is a line too
+    lines = _file(folder, CHECKSUMS).read_bytes().decode(errors="replace").removesuffix("\n").split("\n")
     files = [folder / CHECKSUMS]
     for number, line in enumerate(lines, start=1):
         match = _CHECKSUM.fullmatch(line)
@@ -132,10 +131,12 @@ def read_model_folder(path: Path) -> ModelFolder:
         if type(value) is not kind or (kind is int and not 2 <= value < 2**31):
             rule = "text" if kind is str else "a number of at least 2"
             raise UserError(f"{path / SETTINGS} is damaged: {name} must be {rule}, but is {str(value)[:40]!r}")
-    for name in ("model.bin", "config.json", *map(dictionary_name, (settings.source_lang, settings.target_lang))):
-        _file(path, name)
     shared = "shared_vocabulary.json"
     names = [shared, shared] if (path / shared).is_file() else ["source_vocabulary.json", "target_vocabulary.json"]
+    dictionaries = map(dictionary_name, (settings.source_lang, settings.target_lang))
+    for name in (SETTINGS, "model.bin", "config.json", *dictionaries, *names):
+        if _file(path, name) not in files:
+            raise UserError(f"{path / CHECKSUMS} is damaged: it has no line for {name}")
     source_names, target_names = (_read_names(path, name) for name in names)
     return ModelFolder(path, settings, source_names, target_names, files)
 

@@ -1,5 +1,7 @@
 """Write a rotary model as a folder that CTranslate2 and `translate` read."""
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from fairseq_rope.export.ctranslate2.model_folder import (
 from fairseq_rope.export.ctranslate2.spec import RUNTIME_LAYOUT, transformer_model_spec
 from fairseq_rope.export.ctranslate2.unsupported import check_supported
 from fairseq_rope.models.translation import TransformerRopeModel
+from fairseq_rope_data.errors import UserError
 
 
 def write_model(
@@ -24,6 +27,7 @@ def write_model(
     *,
     quantization: str = "float32",
     layout: str = RUNTIME_LAYOUT,
+    copy_files: Sequence[Path] = (),
 ) -> None:
     """Write all files of `fairseq_rope.export.ctranslate2.model_folder` into an empty folder.
 
@@ -33,9 +37,10 @@ def write_model(
         model: what was trained; stays as it is.
         quantization: one of QUANTIZATIONS.
         layout: see `transformer_model_spec`.
+        copy_files: put beside the model under their own names.
 
     Raises:
-        UserError: see `check_supported`.
+        UserError: see `check_supported`; or a file to copy has the name of one of the model's.
     """
     check_supported(model, quantization=quantization)
     source, target = task.source_dictionary, task.target_dictionary
@@ -59,6 +64,10 @@ def write_model(
             quantization=quantization,
         ),
     )
+    for file in copy_files:
+        if (folder / file.name).exists():
+            raise UserError(f"--copy-files {file}: the model folder has a file {file.name} of its own")
+        shutil.copyfile(file, folder / file.name)
     write_checksums(folder)
 
 
