@@ -2,6 +2,7 @@
 
 import re
 from argparse import Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,14 @@ def _check_form(path: Path, state: Any) -> None:
     """Check that a checkpoint has the form that fairseq writes and all who read it rely on."""
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
         raise UserError(f"cannot load {path}: it is not a checkpoint of fairseq, which holds a dictionary 'model'")
+    cfg = state.get("cfg")
+    options = {"args": state.get("args"), "cfg": cfg}
+    if isinstance(cfg, Mapping):
+        options["cfg.model"] = cfg.get("model")
+    for name, value in options.items():
+        has_names = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
+        if value is not None and not has_names and not isinstance(value, Namespace):
+            raise UserError(f"cannot load {path}: its {name} must be options, but is a {type(value).__name__}")
     extra = state.get("extra_state")
     if extra is not None and not isinstance(extra, dict):
         raise UserError(f"cannot load {path}: its extra_state must be a dictionary, but is a {type(extra).__name__}")

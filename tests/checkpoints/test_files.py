@@ -99,6 +99,10 @@ def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Pat
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"args": "x"}, "its args must be options, but is a str"),
+        ({"cfg": [1]}, "its cfg must be options, but is a list"),
+        ({"cfg": {"model": 5}}, "its cfg.model must be options, but is a int"),
+        ({"cfg": {"model": {1: 2}}}, "its cfg.model must be options, but is a dict"),
         ({"extra_state": ["epoch", 1]}, "its extra_state must be a dictionary, but is a list"),
         ({"optimizer_history": {"num_updates": 1}}, "its optimizer_history must be a list of dictionaries"),
         ({"optimizer_history": [1]}, "its optimizer_history must be a list of dictionaries"),
