@@ -71,6 +71,17 @@ def refuse_page(beginning: bytes, name: str) -> None:
         raise UserError(f"{name} is an HTML page, such as a server's error message, and not text")
 
 
+def check_begins_with_word(path: Path) -> None:
+    """Check that a dictionary has no byte order mark, which fairseq would take for a part of its first word.
+
+    Raises:
+        UserError: it has one.
+    """
+    with path.open("rb") as file:
+        if file.read(len(BOM)) == BOM:
+            raise UserError(f"{path}:1: must begin with a word, but has a byte order mark before it")
+
+
 @contextlib.contextmanager
 def complete_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path, renamed to `path` when the block ends well and removed when it does not.

@@ -16,7 +16,7 @@ from typing import Any
 
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
-from fairseq_rope_data.files import BOM
+from fairseq_rope_data.files import check_begins_with_word
 from fairseq_rope_data.manifest import MANIFEST
 from fairseq_rope_data.recorded import check_recorded
 
@@ -79,9 +79,7 @@ def _json(path: Path) -> Mapping[str, Any]:
 def _check_file(path: Path) -> None:
     if not path.is_file():
         raise UserError(f"{path} is missing: the model's own vocabulary is needed, or it would read other words")
-    with path.open("rb") as file:
-        if file.read(len(BOM)) == BOM:
-            raise UserError(f"{path}:1: must begin with a word, but has a byte order mark before it")
+    check_begins_with_word(path)
     check_recorded(path)
 
 

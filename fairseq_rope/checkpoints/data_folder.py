@@ -6,7 +6,7 @@ from fairseq import utils
 from fairseq.data import data_utils
 
 from fairseq_rope_data.errors import UserError
-from fairseq_rope_data.files import BOM
+from fairseq_rope_data.files import check_begins_with_word
 from fairseq_rope_data.recorded import check_recorded
 
 
@@ -48,9 +48,7 @@ def languages(data: Path, source_lang: str | None, target_lang: str | None) -> t
         name = dictionary_name(lang)
         if not (folder / name).is_file():
             raise UserError(f"DATA {folder} has no dictionary {name} ({option} {lang})")
-        with (folder / name).open("rb") as file:
-            if file.read(len(BOM)) == BOM:
-                raise UserError(f"{folder / name}:1: must begin with a word, but has a byte order mark before it")
+        check_begins_with_word(folder / name)
         check_recorded(folder / name)
     return source_lang, target_lang
 

@@ -162,7 +162,16 @@ def _check_kind(path: Path, raw: dict[str, Any]) -> tuple[str, ...] | None:
         return default_labels(_size(path, raw, "num_labels", 2))
     if not isinstance(names, dict) or {str(number) for number in range(len(names))} != names.keys():
         raise UserError(f"{path}: id2label must name the labels 0, 1, ..., but is {str(names)[:80]}")
-    return tuple(str(names[str(number)]) for number in range(len(names)))
+    labels = tuple(str(names[str(number)]) for number in range(len(names)))
+    words = [label_word(label) for label in labels]
+    if not all(words) or len({*words}) < len(words):
+        raise UserError(f"{path}: id2label must give each label a name of its own, but is {str(names)[:80]}")
+    return labels
+
+
+def label_word(label: str) -> str:
+    """Return a label as one word, as it stands in a text of labels."""
+    return "_".join(label.split())
 
 
 def default_labels(count: int) -> tuple[str, ...]:

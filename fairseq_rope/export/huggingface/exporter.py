@@ -45,6 +45,9 @@ def export_checkpoint(
         raise UserError(f"--max-length must be at least 1, but is {max_length}")
     checkpoint = load_checkpoint(path)
     options, state = _options(path, model_options(checkpoint)), checkpoint["model"]
+    for name, tensor in state.items():
+        if not isinstance(tensor, Tensor):
+            raise UserError(f"--path {path}: {name} must be a tensor, but is a {type(tensor).__name__}")
     embeddings = state.get(_EMBEDDINGS)
     if embeddings is None:
         raise UserError(f"--path {path} must have the weight {_EMBEDDINGS}")

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from torch import Tensor
 
 from fairseq_rope.checkpoints.files import Checkpoint, save_checkpoint
-from fairseq_rope.export.huggingface.config import ModelConfig, default_labels, read_config
+from fairseq_rope.export.huggingface.config import ModelConfig, default_labels, label_word, read_config
 from fairseq_rope.export.huggingface.options import train_options
 from fairseq_rope.export.huggingface.tensors import read_tensors
 from fairseq_rope.export.huggingface.vocabulary import DICTIONARY, VOCABULARY, Vocabulary, read_vocabulary, write_words
@@ -117,8 +117,9 @@ def _check_names(folder: Path, config: ModelConfig, tensors: Mapping[str, Tensor
         if not tensors[name].is_floating_point():
             raise UserError(f"FOLDER {folder}: {name} must be of floating-point numbers, but is {tensors[name].dtype}")
     if POSITIONS in tensors:
-        table, positions = position_table(config), tensors[POSITIONS].float()
-        if positions.shape != table.shape or not torch.allclose(positions, table, rtol=0, atol=_NEAR):
+        positions, shape = tensors[POSITIONS].float(), (config.max_length, config.head_dim)
+        # its shape first: a configuration may have any length
+        if positions.shape != shape or not torch.allclose(positions, position_table(config), rtol=0, atol=_NEAR):
             raise UserError(f"FOLDER {folder}: {POSITIONS} must be RoFormer's table of the base 10000, but is not")
 
 
@@ -157,6 +158,5 @@ def _write_dictionaries(folder: Path, config: ModelConfig, vocabulary: Vocabular
         (folder / name).mkdir()
     shutil.copyfile(folder / DICTIONARY, folder / "input0" / DICTIONARY)
     is_named = config.labels != default_labels(len(config.labels))
-    # a label is one word of a text
-    labels = ["_".join(label.split()) if is_named else str(number) for number, label in enumerate(config.labels)]
+    labels = [label_word(label) if is_named else str(number) for number, label in enumerate(config.labels)]
     write_words(folder / "label" / DICTIONARY, labels)

@@ -22,7 +22,7 @@ from torch import Tensor
 from fairseq_rope.checkpoints.labels import class_names
 from fairseq_rope.checkpoints.loading import brief
 from fairseq_rope_data.errors import UserError, why_no_file
-from fairseq_rope_data.files import read_lines
+from fairseq_rope_data.files import check_begins_with_word, read_lines
 from fairseq_rope_data.recorded import check_recorded
 
 VOCABULARY, DICTIONARY = "vocab.txt", "dict.txt"
@@ -115,7 +115,6 @@ def write_words(path: Path, words: Sequence[str]) -> None:
 def _dictionary_path(data: Path) -> Path:
     for path in (data / DICTIONARY, data / "input0" / DICTIONARY):
         if path.is_file():
-            check_recorded(path)
             return path
     raise UserError(f"DATA must be a folder of fairseq-preprocess, but {data} has no {DICTIONARY}")
 
@@ -129,11 +128,12 @@ def read_labels(data: Path, count: int) -> tuple[str, ...] | None:
     path = data / "label" / DICTIONARY
     if not path.is_file():
         return None
-    check_recorded(path)
     return class_names(_load(path), count, path=path)
 
 
 def _load(path: Path) -> Dictionary:
+    check_recorded(path)
+    check_begins_with_word(path)
     try:
         return Dictionary.load(str(path))
     except Exception as error:  # a damaged dictionary has errors of its own

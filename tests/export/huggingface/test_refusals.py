@@ -92,6 +92,11 @@ def test_labels_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
         'HERE/config.json: problem_type "multi_label_classification" cannot be imported: '
         "fairseq's sentence_prediction has one label"
     )
+    for number, names in enumerate(({"0": "a b", "1": "a_b"}, {"0": "a", "1": " "})):
+        (tmp_path / str(number)).mkdir()
+        folder = write_folder(tmp_path / str(number) / "folder", **kind, id2label=names)
+        expected = f"HERE/config.json: id2label must give each label a name of its own, but is {names}"
+        assert refused(folder) == expected
 
 
 @pytest.mark.parametrize(
@@ -187,6 +192,12 @@ def test_weights_that_do_not_fit_the_configuration_are_named(change: dict[str, T
     pytest.importorskip("safetensors", reason="the extra `export` is not installed")
     message = refused(write_folder(tmp_path / "folder", weights=their_tensors(**change)))
     assert message.removeprefix("FOLDER HERE").removeprefix(": ").strip() == error
+
+
+def test_a_table_of_another_length_is_told_before_one_of_that_length_is_made(tmp_path: Path):
+    pytest.importorskip("safetensors", reason="the extra `export` is not installed")
+    folder = write_folder(tmp_path / "folder", weights=their_tensors(), max_position_embeddings=2**31 - 1)
+    assert refused(folder) == f"FOLDER HERE: {POSITIONS} must be RoFormer's table of the base 10000, but is not"
 
 
 def test_a_pickle_that_runs_something_is_refused(tmp_path: Path):
@@ -297,6 +308,10 @@ def test_dictionaries_that_do_not_fit_a_checkpoint_are_named(tmp_path: Path):
     assert export_error(path, data) == f"{data}/dict.txt has the word [SEP], which is a special token of Hugging Face"
     (data / "dict.txt").write_text(words.partition("\n")[2])
     assert export_error(path, data) == f"--path has 23 tokens, but {data}/dict.txt makes 22: it is of another model"
+    (data / "dict.txt").write_bytes(b"\xef\xbb\xbf" + words.encode())
+    assert export_error(path, data) == (
+        f"{data}/dict.txt:1: must begin with a word, but has a byte order mark before it"
+    )
     (data / "dict.txt").write_text("w0\n")
     assert export_error(path, data).startswith(f"cannot load {data}/dict.txt: ")
 
@@ -316,4 +331,6 @@ def test_checkpoints_of_another_model_are_refused(tmp_path: Path):
     assert export_error(more, data) == (
         f"--path {more} cannot be exported to Hugging Face: it has no place for encoder.more"
     )
+    text = save(tmp_path / "text.pt", {**state, name: "0"}, cfg={"model": model.args})
+    assert export_error(text, data) == f"--path {text}: {name} must be a tensor, but is a str"
     assert export_error(path, data, max_length=0) == "--max-length must be at least 1, but is 0"
