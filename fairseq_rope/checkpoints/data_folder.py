@@ -43,7 +43,7 @@ def languages(data: Path, source_lang: str | None, target_lang: str | None) -> t
     if source_lang is None or target_lang is None:
         raise UserError(f"give --source-lang and --target-lang: the file names in {folder} do not tell them")
     for option, lang in (("--source-lang", source_lang), ("--target-lang", target_lang)):
-        if lang.startswith("-"):  # a recipe writes it into a command line
+        if str(lang).startswith("-"):  # a recipe writes it into a command line
             raise UserError(f"{option} must be a language, but is {lang!r}")
         name = dictionary_name(lang)
         if not (folder / name).is_file():

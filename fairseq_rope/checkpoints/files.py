@@ -121,7 +121,7 @@ def _check_form(path: Path, state: Any) -> None:
     cfg = state.get("cfg")
     options = {"args": state.get("args"), "cfg": cfg}
     if isinstance(cfg, Mapping):
-        options["cfg.model"] = cfg.get("model")
+        options |= {f"cfg.{section}": cfg.get(section) for section in ("model", "task")}
     for name, value in options.items():
         has_names = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
         if value is not None and not has_names and not isinstance(value, Namespace):

@@ -30,6 +30,8 @@ FILES = {
     *("dict.en.txt", "dict.de.txt", "fairseq_rope.json", "SHA256SUMS"),
 }
 
+HYDRA_SIZES = {"layers": 2, "embed_dim": 32, "attention_heads": 2}  # those of `trained`
+
 
 def export(monkeypatch: pytest.MonkeyPatch, *options: object) -> None:
     monkeypatch.setattr(sys, "argv", ["export.ctranslate2", *map(str, options)])
@@ -67,6 +69,18 @@ def test_an_average_and_an_old_checkpoint_with_args_are_exported(trained: Traine
         export_checkpoint(path, trained.data, tmp_path / f"{path.stem}-model")
     old, new = (tmp_path / f"{name}-model" / "model.bin" for name in ("old", trained.checkpoint.stem))
     assert old.read_bytes() == new.read_bytes()
+
+
+def test_a_checkpoint_of_hydra_is_exported(trained: Trained, tmp_path: Path) -> None:
+    state = torch.load(trained.checkpoint, map_location="cpu", weights_only=True)
+    sizes = {f"{side}_{name}": number for side in ("encoder", "decoder") for name, number in HYDRA_SIZES.items()}
+    joined = {"share_decoder_input_output_embed": state["cfg"]["model"].share_decoder_input_output_embed}
+    state["cfg"]["model"] = {"_name": "transformer_rope_tiny", **sizes, **joined}
+    torch.save(state, tmp_path / "hydra.pt")
+    for path in (trained.checkpoint, tmp_path / "hydra.pt"):
+        export_checkpoint(path, trained.data, tmp_path / f"{path.stem}-model")
+    one, other = (tmp_path / f"{name}-model" / "model.bin" for name in ("hydra", trained.checkpoint.stem))
+    assert one.read_bytes() == other.read_bytes()
 
 
 def test_separate_dictionaries_stay_separate(tmp_path: Path) -> None:

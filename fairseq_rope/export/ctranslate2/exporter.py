@@ -1,5 +1,6 @@
 """From a checkpoint to a model folder for CTranslate2."""
 
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -63,16 +64,22 @@ def _load(
     path: Path, data: Path, source_lang: str | None, target_lang: str | None, overrides: dict[str, Any] | None
 ) -> tuple[TranslationTask, TransformerRopeModel]:
     """Load the one model of a checkpoint, with a task that holds its dictionaries."""
-    trained = model_options(load_checkpoint(path))
+    checkpoint = load_checkpoint(path)
+    trained = model_options(checkpoint)
     arch = getattr(trained, "arch", None) or getattr(trained, "_name", None)
     if not issubclass(ARCH_MODEL_REGISTRY.get(arch, object), TransformerRopeModel):
         raise UserError(
             f"--path {path}: only rotary models, transformer_rope..., can be exported, but its arch is {arch}"
         )
-    task_name = getattr(trained, "task", None)
+    # a file of fairseq before 0.10 has no configuration, and all options in one place
+    asked = (checkpoint.get("cfg") or {}).get("task") or trained
+    options = vars(asked) if isinstance(asked, Namespace) else asked
+    task_name = options.get("task") or options.get("_name")
     if task_name != "translation":
         raise UserError(f"--path {path}: only models of --task translation can be exported, not of {task_name}")
-    source, target = languages(data, source_lang or trained.source_lang, target_lang or trained.target_lang)
+    source, target = languages(
+        data, source_lang or options.get("source_lang"), target_lang or options.get("target_lang")
+    )
     try:
         task = TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
     except Exception as error:  # a damaged dictionary has errors of its own
