@@ -15,6 +15,8 @@ from fairseq_rope_data.errors import UserError, why_no_file
 _NAMES = {"epoch": re.compile(r"checkpoint(\d+)\.pt"), "update": re.compile(r"checkpoint_\d+_(\d+)\.pt")}
 # torch says which global it refused only in the text of its error, in one of these two forms
 _REFUSED = re.compile(r"GLOBAL (\S+) (?:was not an allowed global|whose module)")
+# of a configuration, those that something here reads
+_SECTIONS = ("model", "task", "criterion", "optimizer", "optimization", "dataset", "distributed_training")
 
 Checkpoint = dict[str, Any]
 
@@ -83,6 +85,11 @@ def model_options(state: Checkpoint) -> Namespace:
     return options if isinstance(options, Namespace) else Namespace(**options)
 
 
+def arch_of(options: object) -> str:
+    """Return the arch that a model's options name, which hydra's have as `_name`; None, as text, where they do not."""
+    return str(getattr(options, "arch", None) or getattr(options, "_name", None))
+
+
 def read_pickle(path: Path) -> Any:
     """Return what `torch.save` wrote, as `load_checkpoint` reads it, whatever its form.
 
@@ -121,7 +128,7 @@ def _check_form(path: Path, state: Any) -> None:
     cfg = state.get("cfg")
     options = {"args": state.get("args"), "cfg": cfg}
     if isinstance(cfg, Mapping):
-        options |= {f"cfg.{section}": cfg.get(section) for section in ("model", "task")}
+        options |= {f"cfg.{section}": cfg.get(section) for section in _SECTIONS}
     for name, value in options.items():
         has_names = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
         if value is not None and not has_names and not isinstance(value, Namespace):

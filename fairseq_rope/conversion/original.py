@@ -11,7 +11,7 @@ from fairseq.tasks.translation import TranslationConfig, TranslationTask
 from omegaconf import DictConfig, OmegaConf
 
 from fairseq_rope.checkpoints.data_folder import check_no_colon, languages
-from fairseq_rope.checkpoints.files import Checkpoint
+from fairseq_rope.checkpoints.files import Checkpoint, arch_of
 from fairseq_rope.checkpoints.loading import brief, load_upgraded
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError
@@ -47,7 +47,8 @@ class Original:
     def updates(self) -> int:
         """How many updates it was trained for; 0 where it doesn't say."""
         history = self.state.get("optimizer_history") or [{}]
-        return int(history[-1].get("num_updates") or 0)
+        updates = history[-1].get("num_updates")
+        return updates if isinstance(updates, int) else 0
 
 
 def read_original(path: Path, data: Path) -> Original:
@@ -89,7 +90,7 @@ def set_files(original: Original, name: str, lang: str) -> Path | None:
 def _model_options(path: Path, state: Checkpoint) -> Namespace:
     """Return the options of the checkpoint's model, which is fairseq's `transformer`."""
     options = (state.get("cfg") or {}).get("model")
-    arch = getattr(options, "arch", None) or getattr(options, "_name", None)
+    arch = arch_of(options)
     model = ARCH_MODEL_REGISTRY.get(arch)
     if model is not None and issubclass(model, TransformerRopeModel):
         raise UserError(f"--from {path} is rotary already: its arch is {arch}")
@@ -102,7 +103,7 @@ def _model_options(path: Path, state: Checkpoint) -> Namespace:
 
 
 def _task(path: Path, state: Checkpoint, data: Path) -> TranslationTask:
-    options = state["cfg"].task
+    options = state["cfg"].get("task")
     name = getattr(options, "_name", None) or getattr(options, "task", None)
     if name != "translation":
         raise UserError(f"--from {path} must be of --task translation, but is of {name}")

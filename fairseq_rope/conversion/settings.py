@@ -26,15 +26,17 @@ def settings_text(original: Original) -> str:
     """
     if original.updates < 1:
         raise UserError(f"--from {original.path} must say after how many updates it was saved, but does not")
-    optimization, dataset = original.section("optimization"), original.section("dataset")
-    batch = dataset.get("max_tokens")
+    optimization, batch = original.section("optimization"), original.section("dataset").get("max_tokens")
+    peak = max(_numbers(original, "lr", optimization.get("lr") or 0))
+    if not peak > 0:
+        raise UserError(f"--from {original.path} must say its learning rate, above 0, but has {peak}")
     settings: dict[str, Any] = {
         "SOURCE_LANG": original.task.cfg.source_lang,
         "TARGET_LANG": original.task.cfg.target_lang,
         "TEST_SETS": check_sets(original),
         "BPE": _bpe(original),
         "ORIGINAL_UPDATES": original.updates,
-        "PEAK_RATE": max(_numbers(original, "lr", optimization.get("lr") or 0)),
+        "PEAK_RATE": peak,
         "MODEL_CONVERTED": rotary_words(original.model),
         "MODEL_CONTINUED": stock_words(original.model),
         "TRAIN": [*_component(original, "criterion"), *_component(original, "optimizer"), *_rest(original)],

@@ -9,6 +9,7 @@ from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 from fairseq.models.roberta import RobertaModel
 
 from fairseq_rope.checkpoints.command_line import arch_defaults, words_of
+from fairseq_rope.checkpoints.files import arch_of
 from fairseq_rope.checkpoints.loading import brief, load_upgraded
 from fairseq_rope_data.errors import UserError
 
@@ -34,7 +35,7 @@ def fine_tuning_words(path: Path, dictionary: Path, *, length: int) -> list[str]
     """
     state = load_upgraded(path)
     options = (state.get("cfg") or {}).get("model")
-    arch = str(getattr(options, "arch", None) or getattr(options, "_name", None))
+    arch = arch_of(options)
     model = ARCH_MODEL_REGISTRY.get(arch)
     if model is None or not issubclass(model, RobertaModel) or not isinstance(options, Namespace):
         raise UserError(f"--pretrained {path} must be a model of masked_lm such as roformer, but its arch is {arch}")

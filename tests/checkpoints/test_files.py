@@ -103,6 +103,7 @@ def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Pat
         ({"cfg": [1]}, "its cfg must be options, but is a list"),
         ({"cfg": {"model": 5}}, "its cfg.model must be options, but is a int"),
         ({"cfg": {"task": "translation"}}, "its cfg.task must be options, but is a str"),
+        ({"cfg": {"criterion": "mine"}}, "its cfg.criterion must be options, but is a str"),
         ({"cfg": {"model": {1: 2}}}, "its cfg.model must be options, but is a dict"),
         ({"extra_state": ["epoch", 1]}, "its extra_state must be a dictionary, but is a list"),
         ({"optimizer_history": {"num_updates": 1}}, "its optimizer_history must be a list of dictionaries"),

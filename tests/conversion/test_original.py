@@ -45,6 +45,12 @@ def with_task(**options: Any) -> dict[str, Any]:
     return state
 
 
+def without_task() -> dict[str, Any]:
+    state = original_checkpoint()
+    del state["cfg"]["task"]
+    return state
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "text": (b"text", "cannot load {path}: it is truncated, corrupt or not a checkpoint "),
     "no model": (
@@ -54,6 +60,11 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "rotary": (
         with_model(arch="transformer_rope_tiny"),
         "--from {path} is rotary already: its arch is transformer_rope_tiny",
+    ),
+    "no task": (without_task(), "--from {path} must be of --task translation, but is of None"),
+    "no name of an arch": (
+        with_model(arch=["transformer"]),
+        "--from {path} must be of fairseq's transformer, but its arch is ['transformer']",
     ),
     "an option for a language": (
         with_task(source_lang="--user-dir=x"),

@@ -116,14 +116,24 @@ def test_what_this_installation_lacks_is_named(section: str, value: dict[str, st
     assert str(caught.value) == message.format(path=original.path)
 
 
-def test_a_checkpoint_without_updates_is_named(data: Path, tmp_path: Path):
+@pytest.mark.parametrize("updates", [0, None, "many"])
+def test_a_checkpoint_without_updates_is_named(updates: object, data: Path):
     state = original_checkpoint()
-    state["optimizer_history"][-1]["num_updates"] = 0
+    state["optimizer_history"][-1]["num_updates"] = updates
     original = read(state, data)
     with pytest.raises(UserError) as caught:
         settings_text(original)
     expected = f"--from {original.path} must say after how many updates it was saved, but does not"
     assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("rate", [None, [], [0.0], [float("nan")]])
+def test_a_checkpoint_without_a_rate_is_named(rate: list[float] | None, data: Path):
+    state = original_checkpoint()
+    state["cfg"]["optimization"]["lr"] = rate
+    original = read(state, data)
+    with pytest.raises(UserError, match=r"x.pt must say its learning rate, above 0, but has (0|0.0|nan)$"):
+        settings_text(original)
 
 
 def test_words_are_quoted_for_a_shell(data: Path, tmp_path: Path):

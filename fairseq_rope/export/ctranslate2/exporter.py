@@ -9,7 +9,7 @@ from fairseq.models import ARCH_MODEL_REGISTRY
 from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
 from fairseq_rope.checkpoints.data_folder import languages
-from fairseq_rope.checkpoints.files import load_checkpoint, model_options
+from fairseq_rope.checkpoints.files import arch_of, load_checkpoint, model_options
 from fairseq_rope.checkpoints.loading import brief, load_models
 from fairseq_rope.export.ctranslate2.package import require_ctranslate2
 from fairseq_rope.models.translation import TransformerRopeModel
@@ -66,7 +66,7 @@ def _load(
     """Load the one model of a checkpoint, with a task that holds its dictionaries."""
     checkpoint = load_checkpoint(path)
     trained = model_options(checkpoint)
-    arch = getattr(trained, "arch", None) or getattr(trained, "_name", None)
+    arch = arch_of(trained)
     if not issubclass(ARCH_MODEL_REGISTRY.get(arch, object), TransformerRopeModel):
         raise UserError(
             f"--path {path}: only rotary models, transformer_rope..., can be exported, but its arch is {arch}"

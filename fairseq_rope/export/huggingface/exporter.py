@@ -9,7 +9,7 @@ from pathlib import Path
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 from torch import Tensor
 
-from fairseq_rope.checkpoints.files import load_checkpoint, model_options
+from fairseq_rope.checkpoints.files import arch_of, load_checkpoint, model_options
 from fairseq_rope.export.huggingface.config import CONFIG, ModelConfig, config_json, default_labels
 from fairseq_rope.export.huggingface.options import model_config
 from fairseq_rope.export.huggingface.tensors import SAFETENSORS, require_safetensors, write_tensors
@@ -71,7 +71,7 @@ def export_checkpoint(
 
 def _options(path: Path, trained: Namespace) -> Namespace:
     """Return the options of a checkpoint of `roformer`, with the defaults of its arch."""
-    arch = getattr(trained, "arch", None) or getattr(trained, "_name", None)
+    arch = arch_of(trained)
     if not issubclass(ARCH_MODEL_REGISTRY.get(arch, object), RoformerModel):
         raise UserError(f"--path {path}: only encoders, roformer..., can be exported, but its arch is {arch}")
     options = Namespace(**vars(trained))
