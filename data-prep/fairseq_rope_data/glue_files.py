@@ -12,8 +12,7 @@ from fairseq_rope_data.manifest import plain
 from fairseq_rope_data.streams import tell
 
 _CHUNK = 1 << 20
-# a sentence has few, but the parses of MNLI's are long
-_SHOWN = 60
+_SHOWN = 60  # characters of what is wrong
 
 
 @dataclass(frozen=True)
