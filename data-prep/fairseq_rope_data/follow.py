@@ -6,6 +6,7 @@ $$ is the process that starts it, a recipe. When that has ended or was killed, w
 no more than a twentieth of the time: what comes sooner waits. What it says is left out, also when it fails.
 """
 
+import contextlib
 import os
 import subprocess
 import time
@@ -20,9 +21,11 @@ PAUSES = 20  # times as long as the command took
 
 def progress(work: Path) -> dict[Path, int]:
     """Return how many validations the log of each run has, if any, and the size of each report of scores."""
-    counts = {log: log.read_bytes().count(b" | valid on ") for log in work.glob("*/train.log")}
-    found = {log: count for log, count in counts.items() if count}
-    return found | {path: path.stat().st_size for path in work.glob("*/score-*.json")}
+    found = {}
+    for path in (*work.glob("*/train.log"), *work.glob("*/score-*.json")):
+        with contextlib.suppress(FileNotFoundError):  # a recipe removes some
+            found[path] = path.read_bytes().count(b" | valid on ") if path.suffix == ".log" else path.stat().st_size
+    return {path: number for path, number in found.items() if number}
 
 
 def follow(parent: int, work: Path, command: list[str]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fairseq_rope_data.follow import progress
 from tests.support.train_logs import LOG
 
 LINES = LOG.splitlines(keepends=True)
@@ -77,3 +78,11 @@ def test_the_last_progress_before_the_recipe_was_killed_is_not_missed_and_nothin
     recipe.kill()  # and nobody has asked for its status yet
     wait_for(lambda: not Path("/proc", (work / "pid").read_text().strip()).exists())
     assert LOG in (work / "seen").read_text()
+
+
+def test_what_is_removed_between_two_looks_at_it_is_no_error(work: Path) -> None:
+    (work / "rope" / "train.log").write_text(LOG)
+    (work / "rope" / "score-test.json").write_text("{}")
+    found = progress(work)
+    (work / "rope" / "score-gone.json").symlink_to("nowhere")  # a name without a file, as of one that has just gone
+    assert progress(work) == found and len(found) == 2
