@@ -65,6 +65,8 @@ def read_vocabulary(path: Path, *, size: int) -> Vocabulary:
     for number, token in enumerate(tokens, 1):
         if token in _SPECIAL:
             raise UserError(f"{path}:{number}: {token} cannot be a word: it is a special token of fairseq")
+        if "\r" in token:  # which ends a line for Hugging Face and fairseq
+            raise UserError(f"{path}:{number}: {token!r} cannot be a word: it has a carriage return")
     for token in _SPECIAL.values():
         if tokens.count(token) != 1:
             raise UserError(f"{path} must have the special token {token} once, but has it {tokens.count(token)} times")

@@ -129,6 +129,10 @@ def test_labels_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
             f"HERE/vocab.txt:{TOKENS.index('w3') + 1}: <s> cannot be a word: it is a special token of fairseq",
         ),
         (
+            lambda folder: write_vocabulary(folder, ["w\r3" if token == "w3" else token for token in TOKENS]),
+            f"HERE/vocab.txt:{TOKENS.index('w3') + 1}: 'w\\r3' cannot be a word: it has a carriage return",
+        ),
+        (
             lambda folder: write_vocabulary(folder, [*TOKENS[1:], TOKENS[0]]),
             "HERE: pad_token_id of its configuration must be that of [PAD], 22, but is 0",
         ),
