@@ -5,6 +5,7 @@ has a row for each window, in the order of the windows: the number of its first 
 Its first row names the separator, its last one the number of lines of the text, those in no window too.
 """
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
@@ -86,7 +87,8 @@ def read_index(path: Path) -> WindowIndex:
     if len(rows) < 2 or rows[0][0] != "separator" or rows[-1][0] != "lines" or {len(row) for row in rows} != {2}:
         raise UserError(f"{path} is no whole index of windows, as fairseq_rope_data.windows writes it")
     check_separator(rows[0][1], f"{path}:1: the separator")
-    numbers = [[int(text) if text.isascii() and text.isdigit() else 0 for text in row] for row in rows[1:]]
+    # 0 is none, and more lines than have nine digits would fill the memory
+    numbers = [[int(text) if re.fullmatch("[0-9]{1,9}", text) else 0 for text in row] for row in rows[1:]]
     windows, total, end = [Window(*row) for row in numbers[:-1]], numbers[-1][1], 0
     for number, window in enumerate(windows, 2):
         if min(window) < 1 or window.first + window.lines - 1 > total:

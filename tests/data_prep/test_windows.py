@@ -274,6 +274,8 @@ def test_windows_of_another_text_are_refused(
         ("separator\ta b\n1\t3\nlines\t3\n", ":1: the separator must be a token"),
         ("separator\t<sep>\n1\t3\n4\tx\nlines\t5\n", ":3: must be a line's number and how many, of 5"),
         ("separator\t<sep>\n1\t3\n4\t3\nlines\t5\n", ":3: must be a line's number"),
+        (f"separator\t<sep>\n1\t3\nlines\t{'5' * 14}\n", ":2: must be a line's number"),
+        (f"separator\t<sep>\n1\t3\nlines\t{'5' * 5000}\n", ":2: must be a line's number"),
         ("separator\t<sep>\n1\t3\n3\t1\nlines\t5\n", ":3: line 3 is in an earlier window too"),
     ],
 )
