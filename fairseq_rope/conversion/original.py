@@ -103,7 +103,7 @@ def _model_options(path: Path, state: Checkpoint) -> Namespace:
 
 
 def _task(path: Path, state: Checkpoint, data: Path) -> TranslationTask:
-    options = getattr(state["cfg"], "task", None)
+    options: Any = getattr(state["cfg"], "task", None)
     name = getattr(options, "_name", None) or getattr(options, "task", None)
     if name != "translation":
         raise UserError(f"--from {path} must be of --task translation, but is of {name}")
