@@ -42,6 +42,14 @@ def test_tricks_are_measured_when_asked_for_and_on_the_cpu(monkeypatch: pytest.M
         read(monkeypatch, tmp_path, "tricks")
 
 
+def test_blocks_count_only_where_masked_language_models_are_measured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    small = ("tricks", "--max-tokens", "64", "--tricks")
+    assert read(monkeypatch, tmp_path, *small, "kv-cache").blocks == [128]
+    with pytest.raises(UserError, match="--blocks must be at most --max-tokens"):
+        read(monkeypatch, tmp_path, *small, "dropout")
+
+
 def test_each_model_has_options_of_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     args = read(
         monkeypatch, tmp_path, "train", "--criterion", "label_smoothed_cross_entropy", "--rope-options", "--rope-base 5"

@@ -57,14 +57,8 @@ def training_options(spec: Spec, *, max_tokens: int) -> list[str]:
 def masked_options(spec: Spec) -> list[str]:
     """Return the command line of fairseq-train by which a masked language model is trained."""
     options = [spec.data, "--task", "masked_lm", "--criterion", "masked_lm", *ENCODERS[spec.model]]
-    options += [
-        *size_options(spec.size, ["encoder"]),
-        "--tokens-per-sample",
-        str(spec.block),
-        "--sample-break-mode",
-        "none",
-    ]
-    return options + TRAIN[2:] + _place_options(spec, spec.max_tokens)
+    options += ["--tokens-per-sample", str(spec.block), "--sample-break-mode", "none"]
+    return options + size_options(spec.size, ["encoder"]) + TRAIN[2:] + _place_options(spec, spec.max_tokens)
 
 
 def classifying_options(spec: Spec) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.model import build, finetune, masked, profile
 from benchmarks.model.generate import BATCHES
-from benchmarks.model.tricks import KIND, TRICKS
+from benchmarks.model.tricks import KIND, TRICKS, switchable
 from benchmarks.options import count
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError
@@ -91,7 +91,8 @@ def _check(args: argparse.Namespace) -> None:
     for kind in (masked.KIND, finetune.KIND):
         if kind in args.kinds and (args.data or args.criterion):
             raise UserError(f"{kind} has a text and a criterion of its own: leave --data and --criterion out")
-    if {masked.KIND, KIND} & {*args.kinds} and max(args.blocks) > min(args.max_tokens):
+    has_blocks = masked.KIND in args.kinds or (KIND in args.kinds and switchable(args.tricks, masked.KIND))
+    if has_blocks and max(args.blocks) > min(args.max_tokens):
         long, small = max(args.blocks), min(args.max_tokens)
         raise UserError(f"--blocks must be at most --max-tokens, a batch of them, but is {long} and {small}")
     if args.warm_up < 0:
