@@ -14,7 +14,7 @@
 # Set:  MAX_UPDATE, PARALLEL, see the conf
 # Out:  $WORK/roformer/averaged.pt, the pre-trained model; bert and sinusoidal beside it; the table, report.html, and
 #       pictures of learning curves and of bits over length. Run again, it continues. WORK is runs/mlm
-# Time: 28 minutes a training of mlm on one AMD Zen 3 core; docs/results.md has what came out
+# Time: 28 minutes a training of mlm on one AMD Zen 3 core; docs/results-encoder.md has what came out
 #
 # Example: bash scripts/run_mlm.sh --train news.txt wiki.txt.gz --valid talks.txt --models "roformer bert" --seeds 1,2,3
 set -euo pipefail

@@ -16,7 +16,7 @@
 # Set:  BPE=words, by jieba's dictionary; characters without it. STEPS, STEPS_512, STEPS_1536, PARALLEL, see the conf
 # Out:  $WORK/roformer_1536/averaged.pt, the model of all stages; those of each stage beside it; tables, report.html, and
 #       pictures of learning curves and of bits over length. Run again, it continues. WORK is runs/zh
-# Time: half an hour for 2,000 steps of the first stage on one AMD Zen 3 core; docs/results.md has what came out
+# Time: half an hour for 2,000 steps of the first stage on one AMD Zen 3 core; docs/results-encoder.md has what came out
 #
 # Example: bash scripts/run_zh.sh --train judgments.txt.gz --valid others.txt.gz --without scm/train.json scm/valid.json
 set -euo pipefail

@@ -1,4 +1,4 @@
-"""The tables of docs/results.md whose data is kept in docs/runs are what `results` prints of it."""
+"""The tables of docs/results*.md whose data is kept in docs/runs are what `results` prints of it."""
 
 import re
 
@@ -8,7 +8,8 @@ from fairseq_rope.experiments.results import results_text
 from fairseq_rope.experiments.stages import stages_text
 from tests.support import ROOT
 
-SECTIONS = (ROOT / "docs" / "results.md").read_text(encoding="utf-8").split("\n## ")
+PAGES = [path.read_text(encoding="utf-8") for path in sorted((ROOT / "docs").glob("results*.md"))]
+SECTIONS = [section for page in PAGES for section in page.split("\n## ")]
 COMMAND = re.compile(r"^`fairseq-rope results ((?:docs/runs/\S+ )+)(--stages )?--models ([^`]+)`:$", re.M)
 KEPT = {section.partition("\n")[0]: section for section in SECTIONS if COMMAND.search(section)}
 
