@@ -1,7 +1,6 @@
 """The report on an evaluation: every score that its texts allow, with notes for the reader."""
 
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fairseq_rope.scoring.compound_split import compound_split_bleu
@@ -85,22 +84,17 @@ def score(evaluation: Evaluation, settings: ScoreSettings) -> Report:
     return report
 
 
-def apply_metrics(metrics: Sequence[Metric], pair: TextPair) -> list[Score]:
-    """Score the same text with each metric."""
-    return [metric(pair.hyps.lines, pair.refs.lines) for metric in metrics]
-
-
 def _tokenized(given: TextPair, words: TextPair, kind: str, settings: ScoreSettings) -> list[Score]:
     """Score tokens as they stand, and as words too where there is BPE in them."""
-    bleu4 = functools.partial(fairseq_bleu, lowercase=settings.lowercase)
-    scores = apply_metrics([bleu4], given)
-    (joined,) = apply_metrics([bleu4], words)
-    if scores == [joined]:
-        return scores
+    as_is, joined = (
+        fairseq_bleu(pair.hyps.lines, pair.refs.lines, lowercase=settings.lowercase) for pair in (given, words)
+    )
+    if as_is == joined:
+        return [as_is]
     name = f"{joined.name} without BPE"
     text = joined.text.replace(joined.name, name, 1)
     signature = joined.signature.replace("tok:as-is", f"tok:{kind.strip()}-joined")
-    return [*scores, Score(name, joined.value, text, signature)]
+    return [as_is, Score(name, joined.value, text, signature)]
 
 
 def _score_raw(report: Report, raw: TextPair, lengths: list[int] | None) -> None:
@@ -110,7 +104,7 @@ def _score_raw(report: Report, raw: TextPair, lengths: list[int] | None) -> None
     metrics: list[Metric] = [bleu, functools.partial(chrf, lowercase=lowercase)]
     if language in COMPOUND_LANGUAGES:
         metrics.append(functools.partial(compound_split_bleu, target_lang=language, lowercase=lowercase))
-    report.scores += apply_metrics(metrics, raw)
+    report.scores += [metric(raw.hyps.lines, raw.refs.lines) for metric in metrics]
     report.raw_hyps = raw.hyps.lines
     if lengths is None:
         report.notes.append("no BLEU by source length: it needs --src")

@@ -58,16 +58,16 @@ def read_report(path: Path) -> dict[str, Any]:
     Raises:
         UserError: the file is no such report.
     """
-    where, what = f"{path}", "not what tools.score --json writes"
+    what = "not what tools.score --json writes"
     try:
         report = json.loads(path.read_text(encoding="utf-8-sig"))
         _check(report)
     except json.JSONDecodeError as error:
-        raise UserError(f"{where}:{error.lineno}: {what}: {error.msg}") from error
+        raise UserError(f"{path}:{error.lineno}: {what}: {error.msg}") from error
     except KeyError as error:
-        raise UserError(f"{where}: {what}: no {error}") from error
+        raise UserError(f"{path}: {what}: no {error}") from error
     except (RecursionError, ValueError) as error:  # a number of 5,000 digits, or bytes that are no UTF-8
-        raise UserError(f"{where}: {what}: {error}") from error
+        raise UserError(f"{path}: {what}: {error}") from error
     return dict(report)
 
 

@@ -81,9 +81,7 @@ def resampled_scores(
     return ResampledScores(scores[0].name, found, str(signature))
 
 
-def resampled_sums(
-    name: str, score_of: ScoreOf, statistics: Array, *, signature: str, samples: int = SAMPLES
-) -> ResampledScores:
+def resampled_sums(name: str, score_of: ScoreOf, statistics: Array, *, signature: str) -> ResampledScores:
     """Score systems by sums of their statistics, on the test set and on resampled ones, whatever its items are.
 
     Args:
@@ -91,15 +89,14 @@ def resampled_sums(
         score_of: what it is of the sums, (C,).
         statistics: of each item and system, (N, T, C).
         signature: of the score.
-        samples: how often the test set is drawn anew.
 
     Raises:
         UserError: SACREBLEU_SEED is no seed.
     """
     seed = resampling_seed()
-    resampled = _resample(statistics, score_of, samples, seed)
+    resampled = _resample(statistics, score_of, SAMPLES, seed)
     found = [Resampled(score_of(whole), own) for whole, own in zip(statistics.sum(0), resampled, strict=True)]
-    return ResampledScores(name, found, f"{signature}|seed:{str(seed).lower()}|bs:{samples}")
+    return ResampledScores(name, found, f"{signature}|seed:{str(seed).lower()}|bs:{SAMPLES}")
 
 
 def _resample(statistics: Array, score_of: ScoreOf, samples: int, seed: int | None) -> list[Array]:
@@ -170,12 +167,7 @@ def _resampled_sums(statistics: Array, samples: int, seed: int | None) -> Iterat
 def draws(sentences: int, samples: int, seed: int | None) -> Iterator[Array]:
     """Yield how often each sentence is in each resampled test set, (size, N), for as many as are in memory at once."""
     rng = np.random.default_rng(seed)
-    for size in _parts(samples, max(1, _DRAWS // sentences)):
-        drawn = rng.choice(sentences, size=(size, sentences), replace=True)
+    most = max(1, _DRAWS // sentences)
+    for first in range(0, samples, most):
+        drawn = rng.choice(sentences, size=(min(most, samples - first), sentences), replace=True)
         yield np.array([np.bincount(row, minlength=sentences) for row in drawn], dtype=np.float64)
-
-
-def _parts(whole: int, size: int) -> Iterator[int]:
-    """Yield sizes of parts, none above `size`, that add up to `whole`."""
-    for first in range(0, whole, size):
-        yield min(size, whole - first)
