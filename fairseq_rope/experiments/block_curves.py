@@ -1,10 +1,9 @@
 """How well masked language models read blocks of other lengths than they were trained on: bits over lengths."""
 
-import statistics
 from collections.abc import Sequence
 
-from fairseq_rope.experiments.length_curves import Point
-from fairseq_rope.experiments.statistic import Statistic, ways
+from fairseq_rope.experiments.length_curves import Point, points_of
+from fairseq_rope.experiments.statistic import Statistic
 from fairseq_rope.experiments.work_folder import Model, reports
 
 
@@ -39,10 +38,4 @@ def _points(model: Model, test_set: str) -> list[Point]:
                     for score in report["scores"]
                     if score["name"] == "bits"
                 )
-    points = []
-    for (length, relative), found in sorted(bits.items()):
-        if ways(found) == 1:
-            values = [each.values[0] for each in found]
-            deviation = statistics.stdev(values) if len(values) > 1 else None
-            points.append(Point(length, relative, statistics.fmean(values), deviation))
-    return points
+    return points_of(bits)

@@ -13,16 +13,6 @@ PALETTE = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#C
 MARKERS = "os^Dv<>P"
 
 
-def new_figure() -> tuple[Any, Any]:
-    """Return a figure and its axes.
-
-    Raises:
-        UserError: matplotlib is not installed.
-    """
-    figure = empty_figure(7, 4.5)
-    return figure, figure.add_subplot()
-
-
 def empty_figure(width: float, height: float) -> Any:
     """Return a figure of so many inches without axes.
 

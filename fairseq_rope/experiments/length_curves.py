@@ -9,11 +9,11 @@ WORK/text/SET-wSIZE.LANG       the same in windows of SIZE sentences, and in a r
 
 import re
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairseq_rope.experiments.statistic import ways
+from fairseq_rope.experiments.statistic import Statistic, ways
 from fairseq_rope.experiments.work_folder import Model, model_rows, run_statistics
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import read_lines
@@ -36,17 +36,25 @@ class Point:
     deviation: float | None
 
 
-def length_curves(
-    work: Path, models: Sequence[Model], test_set: str, source_lang: str, *, score: str = "BLEU"
-) -> dict[str, list[Point]]:
-    """Return the title of each model -> its points, from short windows to long ones.
+def points_of(scores: Mapping[tuple[int, float], Collection[Statistic]]) -> list[Point]:
+    """Return a point for each size and length whose scores, one of each seed, are there and made in the same way."""
+    points = []
+    for (size, length), found in sorted(scores.items()):
+        if ways(found) == 1:
+            values = [each.values[0] for each in found]
+            deviation = statistics.stdev(values) if len(values) > 1 else None
+            points.append(Point(size, length, statistics.fmean(values), deviation))
+    return points
+
+
+def length_curves(work: Path, models: Sequence[Model], test_set: str, source_lang: str) -> dict[str, list[Point]]:
+    """Return the title of each model -> BLEU of whole windows, from short windows to long ones.
 
     Args:
         work: a recipe's work folder.
         models: those that have scores of the test set; others have no points, nor have scores made in several ways.
         test_set: its name, without windows.
         source_lang: the language whose lengths count.
-        score: the name of the score, of whole windows.
 
     Raises:
         UserError: a text is missing or empty, or a report is damaged.
@@ -55,15 +63,11 @@ def length_curves(
     curves = {}
     for model in models:
         rows = model_rows(model, run_statistics)
-        points = []
+        scores = {}
         for sentences, length in lengths.items():
             name = test_set if sentences == 1 else f"{test_set}-w{sentences}"
-            scores = rows.get(f"{name}: {score}", {}).values()
-            if ways(scores) == 1:
-                values = [each.values[0] for each in scores]
-                deviation = statistics.stdev(values) if len(values) > 1 else None
-                points.append(Point(sentences, length, statistics.fmean(values), deviation))
-        curves[model.title] = points
+            scores[sentences, length] = rows.get(f"{name}: BLEU", {}).values()
+        curves[model.title] = points_of(scores)
     return curves
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.experiments.figure import MARKERS, PALETTE, label, line_style, new_figure, write_figure
+from fairseq_rope.experiments.figure import MARKERS, PALETTE, empty_figure, label, line_style, write_figure
 from fairseq_rope.experiments.length_curves import Point
 
 
@@ -24,8 +24,8 @@ def draw_length_curves(
     Raises:
         UserError: matplotlib is not installed.
     """
-    figure, axes = new_figure()
-    plot_length_curves(figure, axes, curves, score=score, unit=unit)
+    figure = empty_figure(7, 4.5)
+    plot_length_curves(figure, figure.add_subplot(), curves, score=score, unit=unit)
     write_figure(figure, output)
 
 

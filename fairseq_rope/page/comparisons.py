@@ -4,7 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairseq_rope.experiments.work_folder import Model, files_of_stem, reports
+from fairseq_rope.experiments.bootstraps import settings_of
+from fairseq_rope.experiments.pairs import shared_seeds
+from fairseq_rope.experiments.work_folder import Model, files_of_stem
 from fairseq_rope.page.samples import Sample, largest_differences
 from fairseq_rope_data.files import read_lines
 
@@ -50,7 +52,7 @@ def comparisons(models: Sequence[Model]) -> list[Comparison]:
 def _pairs(models: Sequence[Model]) -> Iterator[tuple[str, str, int, Path, Path]]:
     baseline, *others = models
     for model in others:
-        for seed in sorted(model.runs.keys() & baseline.runs.keys())[:1]:
+        for seed in shared_seeds(model, baseline)[:1]:
             for ours in sorted(model.runs[seed].glob("hyp-*.*"), reverse=True):
                 theirs = baseline.runs[seed] / ours.name
                 if theirs.is_file() and _reference(ours).is_file():
@@ -63,11 +65,10 @@ def _comparison(baseline: str, model: str, seed: int, theirs: Path, ours: Path, 
     source = found[0] if len(found) == 1 else None
     references, before, after = ([*read_lines(path)] for path in (reference, theirs, ours))
     sources = [*read_lines(source)] if source is not None else []
-    report = reports(ours.parent).get(reference.stem, {})
     better, worse = largest_differences(
         sources if len(sources) == len(references) else [],
         *(references, before, after),
-        lowercase=bool(report.get("settings", {}).get("lowercase", False)),
+        lowercase=settings_of(ours).lowercase,
         shown=shown,
     )
     langs = source.suffix.removeprefix(".") if source is not None else "", reference.suffix.removeprefix(".")
