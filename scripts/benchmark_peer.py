@@ -36,13 +36,11 @@ from benchmarks.report import Row, write_json
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import run
 
-LANGUAGES = ("en", "de")
-
 
 def main() -> None:
     """Read the options, compare, print the table."""
     args = _read()
-    training.check_prepared(args.work, LANGUAGES)
+    training.check_prepared(args.work)
     if not args.speed:
         comparison.check_models(args.work, args.models)
     eole = Eole(args.eole)
@@ -51,7 +49,7 @@ def main() -> None:
         os.environ.setdefault("GOMP_SPINCOUNT", "10000")
     folder = args.work / "peer"
     with locked(folder):
-        training.convert(args.work, folder, LANGUAGES)
+        training.convert(args.work, folder)
         figures = _speed(args, eole, folder) if args.speed else _compared(args, eole, folder)
     facts = {**environment("cpu"), **{f"{name} of eole": value for name, value in eole.versions.items()}}
     print("\n" + ", ".join(f"{name} {value}" for name, value in facts.items()))
@@ -59,14 +57,14 @@ def main() -> None:
 
 
 def _compared(args: Namespace, eole: Eole, folder: Path) -> Row:
-    todo = training.plan(args.work, folder, LANGUAGES, next(iter(args.models), None), updates=args.updates)
+    todo = training.plan(args.work, folder, next(iter(args.models), None), updates=args.updates)
     print(f"eole: {todo.updates} updates of {todo.batch_size} tokens, {todo.epoch} an epoch", file=sys.stderr)
     training.keep_plan(eole, todo)
     training.train(eole, todo)
     averaged = training.average(eole, todo)
     facts = comparison.check_facts(eole.checkpoint("facts", averaged))
-    times = decoding.decoding_times(eole, args.work, folder, LANGUAGES, args.models, repetitions=args.repetitions)
-    report = decoding.score(args.work, folder, LANGUAGES)
+    times = decoding.decoding_times(eole, args.work, folder, args.models, repetitions=args.repetitions)
+    report = decoding.score(args.work, folder)
     rows = [comparison.our_row(args.work, model, times) for model in args.models]
     rows.append(comparison.eole_row(todo, facts, report, times))
     print(comparison.comparison_table(rows))
@@ -77,7 +75,7 @@ def _compared(args: Namespace, eole: Eole, folder: Path) -> Row:
 
 def _speed(args: Namespace, eole: Eole, folder: Path) -> Row:
     updates = args.updates or 10
-    todo = training.plan(args.work, folder, LANGUAGES, None, updates=updates)
+    todo = training.plan(args.work, folder, None, updates=updates)
     rates = speed.training_speed(eole, args.work, todo, updates=updates, repetitions=args.repetitions)
     print(speed.speed_table(rates))
     return {"rates": rates}

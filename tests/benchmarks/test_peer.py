@@ -16,13 +16,12 @@ from fairseq.optim.lr_scheduler.inverse_square_root_schedule import InverseSquar
 
 from benchmark_peer import main
 from benchmarks.peer import batches, comparison, log, settings, training
-from benchmarks.peer.schedule import noam_scale
 from benchmarks.peer.toolkit import Eole, locked
 from fairseq_rope.models.translation import transformer_rope_tiny
 from fairseq_rope_data.errors import UserError
 from tests.support import ROOT
 
-PLAN = settings.Plan(Path("peer"), ("en", "de"), pairs=29_000, batch_size=4_224, updates=5_580, epoch=124, report=31)
+PLAN = settings.Plan(Path("peer"), pairs=29_000, batch_size=4_224, updates=5_580, epoch=124, report=31)
 STEP = "[2026 INFO] Step {:2d}/ 5580; acc: 5.0; bsz: 900/ 990/64; {}/{} tok/s; 9 sec;\n"
 
 
@@ -46,11 +45,10 @@ def test_the_learning_rate_after_each_update_is_fairseqs():
     schedule.cfg, schedule.optimizer, schedule.lr = options, optimizer, options.warmup_init_lr
     schedule.lr_step = (options.lr[0] - options.warmup_init_lr) / options.warmup_updates
     schedule.decay_factor = options.lr[0] * options.warmup_updates**0.5
-    scale = noam_scale(settings.PEAK, warmup=settings.WARMUP, model_size=settings.MODEL)
+    scale = settings.training_settings(PLAN)["training"]["learning_rate"]
     for update in range(1, 6001):
         noam = scale * settings.MODEL**-0.5 * min(update**-0.5, update * settings.WARMUP**-1.5)
         assert noam == pytest.approx(schedule.step_update(update), rel=1e-9, abs=1.01e-7), update
-    assert noam_scale(1.0, warmup=1, model_size=4) == 2.0
 
 
 def conf_words(*variables: str) -> list[str]:
@@ -140,12 +138,12 @@ def test_fairseqs_batches_hold_the_given_tokens_with_the_end_of_sentences():
 def test_the_text_is_converted_once_with_ends_of_sources_and_fairseqs_dictionary(work: Path):
     folder = work / "peer"
     folder.mkdir()
-    training.convert(work, folder, ("en", "de"))
+    training.convert(work, folder)
     assert (folder / "train.en").read_text() == "en a@@ b </s>\ntrain c </s>\n"
     assert (folder / "train.de").read_text() == "de a@@ b\ntrain c\n"
     assert (folder / "vocab.txt").read_text() == "a@@\nb\nmadeupword0000\n"
     (work / "text" / "train.en").write_text("another\n")
-    training.convert(work, folder, ("en", "de"))
+    training.convert(work, folder)
     assert (folder / "train.en").read_text().startswith("en a@@ b")
 
 
@@ -163,11 +161,11 @@ def test_a_checkpoint_without_its_last_file_is_removed_and_not_trained_on(tmp_pa
 def test_a_training_goes_on_from_the_last_complete_checkpoint_with_another_seed(tmp_path: Path):
     calls = []
     eole = SimpleNamespace(run=lambda program, asked, file, log: calls.append(asked))
-    plan = settings.Plan(tmp_path, ("en", "de"), pairs=10, batch_size=4_096, updates=30, epoch=5, report=1)
+    plan = settings.Plan(tmp_path, pairs=10, batch_size=4_096, updates=30, epoch=5, report=1)
     for step in (5, 10):
         (tmp_path / "model" / f"step_{step}").mkdir(parents=True)
         (tmp_path / "model" / f"step_{step}" / "config.json").write_text("{}")
-    assert training.train(eole, plan) == tmp_path / "model" / "step_30"
+    training.train(eole, plan)
     assert calls[0]["training"]["train_from"] == str(tmp_path / "model" / "step_10") and calls[0]["seed"] == 11
     training.train(eole, settings.Plan(**{**vars(plan), "updates": 10}))
     assert len(calls) == 1
@@ -175,7 +173,7 @@ def test_a_training_goes_on_from_the_last_complete_checkpoint_with_another_seed(
 
 def test_a_folder_of_other_settings_is_not_trained_on(tmp_path: Path):
     eole = SimpleNamespace(versions={"eole": "0.6.4", "torch": "2.13.0"})
-    plan = settings.Plan(tmp_path, ("en", "de"), pairs=10, batch_size=4_096, updates=30, epoch=5, report=1)
+    plan = settings.Plan(tmp_path, pairs=10, batch_size=4_096, updates=30, epoch=5, report=1)
     training.keep_plan(eole, plan)
     training.keep_plan(eole, plan)
     with pytest.raises(UserError, match=r"was made with other settings .*\(plan.json\); remove the folder"):

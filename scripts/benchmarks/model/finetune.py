@@ -13,8 +13,4 @@ def measurement(spec: Spec) -> Callable[[], Repetition]:
     """Build a Trainer; a repetition is `spec.updates` steps on the next batches, the same for both models."""
     trainer = build.trainer(spec, build.classifying_options(spec))
     groups = batches(trainer)
-    return lambda: repetition(trainer, [next(groups) for _ in range(spec.updates)], spec.device, needs=_unknown)
-
-
-def _unknown(*_: object) -> float:
-    return 0.0
+    return lambda: repetition(trainer, [next(groups) for _ in range(spec.updates)], spec.device, needs=lambda *_: 0.0)

@@ -5,7 +5,7 @@ Both count tokens as sentences times the longest, padding included, but fairseq 
 update to eole: what is held equal is the number of updates that an epoch has.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from fairseq_rope_data.errors import UserError
@@ -48,28 +48,10 @@ def fairseq_batches(pairs: Iterable[Pair], max_tokens: int) -> int:
 
 def eole_batches(pairs: Iterable[Pair], size: int) -> int:
     """Return the number of batches that eole 0.6 makes of a bucket of these pairs (`inputters/dynamic_iterator.py`)."""
-    return sum(1 for _ in _eole_batches(sorted(pairs, key=lambda pair: pair[:2]), size))
-
-
-def eole_size(pairs: Iterable[Pair], batches: int) -> int:
-    """Return the smallest `batch_size` at which eole makes no more than so many batches of these pairs."""
-    pairs = sorted(pairs, key=lambda pair: pair[:2])
-    least, most = 1, sum(max(source, target) + 2 for source, target, _ in pairs) * 2
-    while least < most:
-        middle = (least + most) // 2
-        if sum(1 for _ in _eole_batches(pairs, middle)) <= batches:
-            most = middle
-        else:
-            least = middle + 1
-    return least
-
-
-def _eole_batches(pairs: Iterable[Pair], size: int) -> Iterator[list[int]]:
-    """Yield the lengths in each batch of pairs sorted by length."""
-    batch: list[int] = []
-    longest = 0
+    batches = longest = 0
+    batch: list[int] = []  # the length of each pair
     seen: set[str] = set()
-    for source, target, text in pairs:
+    for source, target, text in sorted(pairs, key=lambda pair: pair[:2]):
         if text in seen:
             continue
         seen.add(text)
@@ -83,8 +65,19 @@ def _eole_batches(pairs: Iterable[Pair], size: int) -> Iterator[list[int]]:
         left += (len(batch) - left) % MULTIPLE
         if left == len(batch):
             continue
-        yield batch[: len(batch) - left]
+        batches += 1
         batch, seen = batch[len(batch) - left :], set()
         longest = max(batch, default=0)
-    if batch:
-        yield batch
+    return batches + bool(batch)
+
+
+def eole_size(pairs: Collection[Pair], batches: int) -> int:
+    """Return the smallest `batch_size` at which eole makes no more than so many batches of these pairs."""
+    least, most = 1, sum(max(source, target) + 2 for source, target, _ in pairs) * 2
+    while least < most:
+        middle = (least + most) // 2
+        if eole_batches(pairs, middle) <= batches:
+            most = middle
+        else:
+            least = middle + 1
+    return least

@@ -18,9 +18,7 @@ PEER = "eole"
 Times = dict[str, list[float]]
 
 
-def decoding_times(
-    eole: Eole, work: Path, folder: Path, languages: tuple[str, str], models: Sequence[str], *, repetitions: int
-) -> Times:
+def decoding_times(eole: Eole, work: Path, folder: Path, models: Sequence[str], *, repetitions: int) -> Times:
     """Return the seconds of each search of the test set, loading left out, by model; kept in a file once measured.
 
     eole's translation is left in `folder`/eole.bpe.
@@ -33,20 +31,20 @@ def decoding_times(
     times = {name: [] for name in (*models, PEER)}
     for turn in range(repetitions):
         for model in models:
-            times[model].append(_ours(work, model, languages))
-        times[PEER].append(_eole(eole, folder, languages[0]))
+            times[model].append(_ours(work, model))
+        times[PEER].append(_eole(eole, folder))
         print(f"translated {turn + 1} of {repetitions} times", file=sys.stderr)
     with complete_file(kept) as part:
         part.write_text(json.dumps(times) + "\n", encoding="utf-8")
     return times
 
 
-def score(work: Path, folder: Path, languages: tuple[str, str]) -> Path:
+def score(work: Path, folder: Path) -> Path:
     """Score eole's translation as the recipe does ours; return the report, made if it is not there."""
     report = folder / "score-test.json"
     if report.is_file():
         return report
-    target = languages[1]
+    target = settings.LANGUAGES[1]
     joined = folder / f"hyp-test.tok.{target}"
     with complete_file(joined) as part:
         lines = (line.replace("@@ ", "").removesuffix("@@") for line in read_lines(folder / "eole.bpe"))
@@ -64,10 +62,10 @@ def score(work: Path, folder: Path, languages: tuple[str, str]) -> Path:
     return report
 
 
-def _ours(work: Path, model: str, languages: tuple[str, str]) -> float:
-    checkpoint = work / model / "averaged.pt"
+def _ours(work: Path, model: str) -> float:
+    checkpoint, (source, target) = work / model / "averaged.pt", settings.LANGUAGES
     options = ["--user-dir", ROOT / "fairseq_rope", "--path", checkpoint, "--gen-subset", "test", "--cpu", "--quiet"]
-    options += ["--source-lang", languages[0], "--target-lang", languages[1], "--required-batch-size-multiple", 1]
+    options += ["--source-lang", source, "--target-lang", target, "--required-batch-size-multiple", 1]
     options += ["--beam", settings.BEAM, "--max-tokens", settings.MAX_TOKENS]
     program = "import sys; from fairseq_cli.generate import cli_main; sys.exit(cli_main())"
     done = subprocess.run(
@@ -83,9 +81,7 @@ def _ours(work: Path, model: str, languages: tuple[str, str]) -> float:
     return parsed(line).seconds
 
 
-def _eole(eole: Eole, folder: Path, source: str) -> float:
-    output = folder / "eole.bpe"
-    with complete_file(output) as part:
-        search = settings.search_settings(folder / "averaged", folder / f"test.{source}", part)
-        seconds = search_seconds(eole.run("predict", search, folder / "predict.json"))
-    return seconds
+def _eole(eole: Eole, folder: Path) -> float:
+    with complete_file(folder / "eole.bpe") as part:
+        search = settings.search_settings(folder / "averaged", folder / f"test.{settings.LANGUAGES[0]}", part)
+        return search_seconds(eole.run("predict", search, folder / "predict.json"))

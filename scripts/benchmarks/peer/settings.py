@@ -21,11 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peer.batches import MULTIPLE
-from benchmarks.peer.schedule import noam_scale
 
+LANGUAGES = ("en", "de")  # source and target
 # of transformer_rope_tiny and scripts/conf/tiny.env
 LAYERS, MODEL, FEED_FORWARD, HEADS, ROPE_BASE = 4, 128, 256, 4, 10000
 DROPOUT, LABEL_SMOOTHING, PEAK, WARMUP, BETAS, MAX_TOKENS = 0.3, 0.1, 5e-3, 2000, (0.9, 0.98), 4096
+# eole's `noam` multiplies it with MODEL^-0.5: so the rate rises to PEAK in WARMUP updates and falls with the square
+# root of the update, as fairseq's inverse_sqrt has it. They differ in two places: fairseq starts at --warmup-init-lr,
+# 1e-7, where noam starts at 0, and its first update has the rate of update 0
+NOAM_SCALE = PEAK * math.sqrt(MODEL * WARMUP)
 AVERAGED = 10  # checkpoints, an epoch each
 # of fairseq-generate: --beam, --max-len-b, and --lenpen 1, which divides a score by the length with </s>
 BEAM, MAX_LENGTH = 5, 200
@@ -37,7 +41,6 @@ class Plan:
 
     Args:
         folder: of converted text, vocab.txt and the model.
-        languages: source and target, as en and de.
         pairs: in the training text.
         batch_size: in tokens, as eole counts them.
         updates: of the whole training.
@@ -49,7 +52,6 @@ class Plan:
     """
 
     folder: Path
-    languages: tuple[str, str]
     pairs: int
     batch_size: int
     updates: int
@@ -62,7 +64,7 @@ class Plan:
 
 def training_settings(plan: Plan) -> dict[str, Any]:
     """Return eole's configuration of a training."""
-    source, target = plan.languages
+    source, target = LANGUAGES
     data: dict[str, dict[str, Any]] = {
         name: {
             "path_src": str(plan.folder / f"{name}.{source}"),
@@ -151,7 +153,7 @@ def _optimizer() -> dict[str, Any]:
         "adam_beta2": BETAS[1],
         "adam_eps": 1e-8,
         "decay_method": "noam",
-        "learning_rate": noam_scale(PEAK, warmup=WARMUP, model_size=MODEL),
+        "learning_rate": NOAM_SCALE,
         "warmup_steps": WARMUP,
         "max_grad_norm": 0,
         "label_smoothing": LABEL_SMOOTHING,

@@ -64,7 +64,7 @@ def speed_table(rates: Rates) -> str:
 def _eole_rate(eole: Eole, todo: settings.Plan, folder: Path, *, updates: int, seed: int) -> float:
     """Train from the start in a new folder; return the rate of the second half."""
     folder.mkdir()
-    short = replace(todo, folder=todo.folder, updates=2 * updates, report=updates, seed=seed, validates=False)
+    short = replace(todo, updates=2 * updates, report=updates, seed=seed, validates=False)
     configuration = settings.training_settings(short)
     configuration["training"]["model_path"] = str(folder / "model")
     configuration["save_data"] = str(folder / "data")
