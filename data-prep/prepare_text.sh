@@ -22,5 +22,5 @@ STAGES=(fetch prepare)
 parse_options mlm "$@"
 WORK=${WORK:-$ROOT/runs/mlm}
 one_language
-check_lengths
+check_test_lengths
 run_preparation

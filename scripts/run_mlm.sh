@@ -28,6 +28,6 @@ own_option() { text_option "$@"; }
 parse_options mlm "$@"
 WORK=${WORK:-$ROOT/runs/mlm}
 one_language
-check_lengths
+check_test_lengths
 run_recipe text
 draw_masked

@@ -31,6 +31,6 @@ show_results() { show_stages; }
 parse_options zh "$@"
 WORK=${WORK:-$ROOT/runs/zh}
 one_language
-check_lengths
+check_test_lengths
 run_recipe text
 draw_masked

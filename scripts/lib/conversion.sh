@@ -62,11 +62,8 @@ check_given_files() {
   check_number MAX_TOKENS 1
   check_number SHARDS 1 9999
   check_hardware
-  [[ $WORK == /* ]] || WORK=$PWD/$WORK
-  check_path WORK "$WORK"
+  check_work
   check_path --from "$FROM"
-  check_path "the folder of this clone" "$ROOT"
-  mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
   [[ ! -e $WORK/data-bin || -L $WORK/data-bin ]] || die "WORK must be a folder of its own, but $WORK has a data-bin of another recipe"
 }
 

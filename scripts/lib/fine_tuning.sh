@@ -20,6 +20,7 @@ ALL_STAGES=(prepare train evaluate)
 STAGES=("${ALL_STAGES[@]}")
 declare -A FACTS=() # checkpoint -> size and SHA-256
 GIVEN_FACTS=""
+PREPARE=()
 declare -A LENGTH_OF=() # model -> tokens of an example
 
 # shellcheck source=scripts/lib/pretrained.sh
@@ -41,7 +42,8 @@ run_fine_tuning() {
   read_facts
   compare_fine_tuned
   export WORK
-  ! has_stage prepare || RECIPE_PROCESS=$$ bash "$ROOT/data-prep/$1.sh" "${PREPARE[@]}" prepare
+  ! has_stage prepare || RECIPE_PROCESS=$$ bash "$ROOT/data-prep/$1.sh" "${PREPARE[@]}" --conf "$CONF" --models "$MODELS" \
+    --seeds "$SEEDS" prepare
   share_work
   # shellcheck disable=SC2086  # names without spaces
   ! has_stage train evaluate || follow_page $MODELS "${BASELINES[@]}"
@@ -78,11 +80,8 @@ check_fine_tuning() {
     [[ $rate =~ ^[0-9]{1,3}(\.[0-9]{1,9})?(e-?[0-9]{1,2})?$ && ${rate%e*} =~ [1-9] ]] || die "RATES must be numbers above 0, such as 2e-5, but has $(quoted "$rate")"
   done
   check_hardware
-  [[ $WORK == /* ]] || WORK=$PWD/$WORK
-  check_path WORK "$WORK"
+  check_work
   for name in "${FROM[@]}"; do check_path --from "$name"; done
-  check_path "the folder of this clone" "$ROOT"
-  mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
 }
 
 # read_facts: size and SHA-256 of what is given.
@@ -121,16 +120,6 @@ compare_fine_tuned() {
   refuse_changed
 }
 
-# each_found FUNCTION: call it with MODEL, SEED and DIR for each of MODELS and all seeds that are there, SEEDS or not: they end
-# in one table.
-each_found() {
-  local dir
-  for dir in "$WORK"/*; do
-    [[ ${dir##*/} =~ ^([a-z0-9_]+)(-seed([0-9]+))?$ && -d $dir && " $MODELS " == *" ${BASH_REMATCH[1]} "* ]] || continue
-    "$1" "${BASH_REMATCH[1]}" "${BASH_REMATCH[3]:-1}" "$dir"
-  done
-}
-
 compare_tuned() { # MODEL SEED DIR
   local rate file
   for rate in "${RATES[@]}"; do
@@ -165,7 +154,8 @@ cut_options() {
 # example_batches OPTIONS: fill the array OPTIONS with those by which all GPUs together take BATCH examples an update.
 example_batches() {
   local -n batches_=$1
-  local workers=$(((GPUS ? GPUS : 1) * NODES)) frequency
+  local workers frequency
+  workers=$(workers)
   frequency=$(((BATCH + workers * MAX_BATCH - 1) / (workers * MAX_BATCH)))
   ((BATCH % (workers * frequency) == 0)) || die "BATCH must be shared evenly by $workers GPUs in $frequency part(s), but is $BATCH"
   batches_=(--batch-size "$((BATCH / (workers * frequency)))" --update-freq "$frequency")

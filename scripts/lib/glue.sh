@@ -26,7 +26,6 @@ glue_option() {
   esac
   PREPARE+=("${@:1:TAKEN}")
 }
-PREPARE=()
 
 # name_work: a work folder for each task.
 name_work() {
@@ -34,7 +33,6 @@ name_work() {
   [[ $TASK =~ ^[A-Za-z0-9-]+$ ]] || die "--task must be of CoLA SST-2 MRPC STS-B QQP MNLI QNLI RTE WNLI, but is $(quoted "$TASK")"
   [[ -n $DATA ]] || die "--data must name the folder of $TASK's files"
   WORK=${WORK:-$ROOT/runs/glue-$TASK}
-  PREPARE+=(--conf "$CONF" --models "$MODELS" --seeds "$SEEDS")
 }
 
 # check_task: every line of the files.

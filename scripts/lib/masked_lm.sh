@@ -10,8 +10,8 @@
 # shellcheck source=scripts/lib/running_text.sh
 source "$ROOT/scripts/lib/running_text.sh"
 
-# check_lengths: settings of this file.
-check_lengths() {
+# check_test_lengths: settings of this file.
+check_test_lengths() {
   local length
   check_number BLOCK 2 999999
   for length in "${TEST_LENGTHS[@]}"; do

@@ -127,6 +127,16 @@ each_model() {
   done
 }
 
+# each_found FUNCTION [MODELS]: call it with MODEL, SEED and DIR for each of MODELS and all seeds that are there, SEEDS or not:
+# they end in one table.
+each_found() {
+  local dir
+  for dir in "$WORK"/*; do
+    [[ ${dir##*/} =~ ^([a-z0-9_]+)(-seed([0-9]+))?$ && -d $dir && " ${2-$MODELS} " == *" ${BASH_REMATCH[1]} "* ]] || continue
+    "$1" "${BASH_REMATCH[1]}" "${BASH_REMATCH[3]:-1}" "$dir"
+  done
+}
+
 stage_number() { # MODEL: how many trainings there are before its own
   local before number=0
   before=$(model_before "$(trained_model "$1")")

@@ -19,22 +19,16 @@ codes_name() {
 }
 
 tokenize() { # SET LANG FILE
-  local options=(--lang "$2" --jobs "$JOBS")
+  local options=(--jobs "$JOBS")
+  [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
   if is_chinese; then
-    split_chinese "$3"
+    python -m fairseq_rope_data.segment split --unit "$BPE" "${options[@]}" "$3"
     return
   fi
   if [[ $BPE == sentencepiece ]]; then options+=(--tokenizer none); else options+=("${MOSES[@]}"); fi
   # a reference stays as it is: scores on normalized ones are not those of other people
   [[ $NORMALIZE == 0 || ($2 == "$TARGET_LANG" && $1 != train && $1 != valid) ]] || options+=(--normalize)
-  [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
-  python -m fairseq_rope_data.tokenize "${options[@]}" "$3"
-}
-
-split_chinese() { # FILE
-  local options=(--unit "$BPE" --jobs "$JOBS")
-  [[ $LOWERCASE == 0 ]] || options+=(--lowercase)
-  python -m fairseq_rope_data.segment split "${options[@]}" "$1"
+  python -m fairseq_rope_data.tokenize --lang "$2" "${options[@]}" "$3"
 }
 
 learn_bpe() { # FILE...: merges of all files together

@@ -15,7 +15,6 @@ source "$ROOT/scripts/lib/fine_tuning.sh"
 BASELINES=(majority tf_idf)
 SCM=() # options of fairseq_rope_data.scm
 GIVEN_FILES=()
-PREPARE=()
 
 # scm_option ARGUMENT...: own_option for these options.
 scm_option() {
@@ -51,7 +50,6 @@ own_models() {
 name_scm() {
   ((${#SCM[@]})) || die "--train and --valid must name the files of the task, or --sample a file without labels"
   WORK=${WORK:-$ROOT/runs/scm}
-  PREPARE+=(--conf "$CONF" --models "$MODELS" --seeds "$SEEDS")
 }
 
 # check_task: every line of the files.

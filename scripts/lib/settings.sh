@@ -53,7 +53,15 @@ check_bpe() {
   [[ $BPE == subword_nmt || $BPE == sentencepiece ]] || die "BPE must be subword_nmt or sentencepiece, but is $(quoted "$BPE")"
 }
 
-# check_preparation: all settings of pipeline.sh; WORK becomes absolute, and is made if it is not there.
+# check_work: WORK becomes absolute, or the printed command would hold in this folder only, and is made if it is not there.
+check_work() {
+  [[ $WORK == /* ]] || WORK=$PWD/$WORK
+  check_path WORK "$WORK"
+  check_path "the folder of this clone" "$ROOT"
+  mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
+}
+
+# check_preparation: all settings of pipeline.sh.
 check_preparation() {
   local set name seen=" train valid "
   check_sides
@@ -70,10 +78,7 @@ check_preparation() {
   check_flag NORMALIZE
   check_flag LOWERCASE
   [[ -z ${DASH_SPLITS:-} ]] || check_flag DASH_SPLITS
-  [[ $WORK == /* ]] || WORK=$PWD/$WORK # or the printed command would hold in this folder only
-  check_path WORK "$WORK"
-  check_path "the folder of this clone" "$ROOT"
-  mkdir -p -- "$WORK" 2>/dev/null && [[ -w $WORK ]] || die "WORK must be a folder that can be written, but is $(quoted "$WORK")"
+  check_work
   for name in raw text data-bin; do
     [[ ! -e $WORK/$name || -d $WORK/$name ]] || die "$WORK/$name must be a folder, but is a file: move it, or choose another folder with WORK"
   done

@@ -83,26 +83,27 @@ last_stage() {
 compare_all() {
   read_given
   compare_prepared
-  ! has_stage train average evaluate || compare_models "$(last_stage)"
+  ! has_stage train average evaluate || compare_models
   refuse_changed
 }
 
-# compare_models LAST: what there is of all models of this folder, up to the stage LAST, is made from these settings and
-# this text: they end in one table.
+# compare_models: what there is of all models of the conf, up to the last stage that is named, is made from these settings
+# and this text.
 compare_models() {
-  local dir model seed known options
+  local known
   conf_models known
-  for dir in "$WORK"/*; do
-    [[ ${dir##*/} =~ ^([a-z0-9_]+)(-seed([0-9]+))?$ && -d $dir ]] || continue
-    model=${BASH_REMATCH[1]} seed=${BASH_REMATCH[3]:-1}
-    [[ " ${known[*]} " == *" $model "* ]] || continue
-    ! has_checkpoint "$dir" || compare_record "$dir" "$dir/settings" "$(train_record "$model" "$seed")"
-    [[ $1 != train ]] || continue
-    [[ ! -s $dir/averaged.pt ]] || compare_record "$dir/averaged.pt" "$dir/averaged.pt.settings" "$(average_record "$model" "$seed")"
-    [[ $1 != average ]] || continue
-    decode_options options "$model"
-    compare_evaluation "$dir" "$(average_record "$model" "$seed")" "${options[@]}"
-  done
+  each_found compare_model "${known[*]}"
+}
+
+compare_model() { # MODEL SEED DIR
+  local last options
+  last=$(last_stage)
+  ! has_checkpoint "$3" || compare_record "$3" "$3/settings" "$(train_record "$1" "$2")"
+  [[ $last != train ]] || return 0
+  [[ ! -s $3/averaged.pt ]] || compare_record "$3/averaged.pt" "$3/averaged.pt.settings" "$(average_record "$1" "$2")"
+  [[ $last != average ]] || return 0
+  decode_options options "$1"
+  compare_evaluation "$3" "$(average_record "$1" "$2")" "${options[@]}"
 }
 
 # compare_evaluation DIR RECORD OPTION...: translations, with these options, and scores of a checkpoint with this record, of
