@@ -18,7 +18,7 @@ from pathlib import Path
 from fairseq_rope_data import cli
 from fairseq_rope_data.archives import Readable, unpacked
 from fairseq_rope_data.errors import UserError, run
-from fairseq_rope_data.files import complete_files, open_text
+from fairseq_rope_data.files import complete_file, open_text
 
 MANIFEST = "manifest.json"
 FOLDERS = ("raw", "text", "data-bin")
@@ -98,7 +98,7 @@ def main() -> None:
     if not hashed:
         raise UserError(f"{options.work} has no file in {', '.join(FOLDERS)}")
     content = {"versions": versions(), "settings": chosen, "files": hashed}
-    with complete_files(options.work / MANIFEST) as (part,):
+    with complete_file(options.work / MANIFEST) as part:
         part.write_text(json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

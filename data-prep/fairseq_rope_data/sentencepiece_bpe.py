@@ -19,7 +19,7 @@ import sentencepiece
 
 from fairseq_rope_data import cli, segmentation
 from fairseq_rope_data.errors import UserError, run
-from fairseq_rope_data.files import check_apart, complete_files, read_lines
+from fairseq_rope_data.files import check_apart, complete_file, read_lines
 from fairseq_rope_data.reservoir import Reservoir
 from fairseq_rope_data.workers import add_arguments, filter_file
 
@@ -39,7 +39,7 @@ def learn(options: argparse.Namespace) -> None:
     if not 0.98 <= options.character_coverage <= 1:  # sentencepiece's own limits
         raise UserError(f"--character-coverage must be in [0.98, 1], but is {options.character_coverage:g}")
     check_apart([options.model], options.files)
-    with complete_files(options.model) as (part,):
+    with complete_file(options.model) as part:
         sample = draw(options.files, options.sample)
         longest = max(len(line.encode()) for line in sample.items)
         try:

@@ -4,7 +4,9 @@ from pathlib import Path
 
 from fairseq import utils
 from fairseq.data import data_utils
+from fairseq.tasks.translation import TranslationConfig, TranslationTask
 
+from fairseq_rope.checkpoints.loading import brief
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import check_begins_with_word
 from fairseq_rope_data.recorded import check_recorded
@@ -51,6 +53,19 @@ def languages(data: Path, source_lang: str | None, target_lang: str | None) -> t
         check_begins_with_word(folder / name)
         check_recorded(folder / name)
     return source_lang, target_lang
+
+
+def translation_task(data: Path, source_lang: str | None, target_lang: str | None) -> TranslationTask:
+    """Return fairseq's task of DATA, with its dictionaries; for the languages see `languages`.
+
+    Raises:
+        UserError: see `languages`; or a dictionary is damaged.
+    """
+    source, target = languages(data, source_lang, target_lang)
+    try:
+        return TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
+    except Exception as error:  # a damaged dictionary has errors of its own
+        raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
 
 
 def dictionary_name(lang: str) -> str:

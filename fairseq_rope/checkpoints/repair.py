@@ -76,7 +76,7 @@ def _copy_over(newest: Health, old: Health | None, path: Path) -> Iterator[str]:
     """Copy `newest` to `path`, as fairseq did not come to; what is there as `old` is set aside."""
     if old and not old.damage and old.updates in (newest.updates, None):
         return  # copied already, or a person's: fairseq saves an optimizer's state in all or none
-    sentences = f"made {path} from {newest.path.name} at {newest.updates} updates"
+    sentences = [f"made {path} from {newest.path.name} at {newest.updates} updates"]
     part = path.with_name(f"{path.name}.part-{os.getpid()}")
     try:
         with named_when_full(str(path)), newest.path.open("rb") as source, part.open("xb") as copy:
@@ -85,11 +85,11 @@ def _copy_over(newest: Health, old: Health | None, path: Path) -> Iterator[str]:
             os.fsync(copy.fileno())  # or a power cut could leave the name without the bytes
         if old:
             why = f": {old.damage}" if old.damage else f", which was at {old.updates} updates"
-            sentences = _set_aside(path, "broken" if old.damage else "older") + f"{why}\n{sentences}"
+            sentences.insert(0, _set_aside(path, "broken" if old.damage else "older") + why)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
-    yield from sentences.splitlines()
+    yield from sentences
 
 
 def _set_aside(path: Path, why: str) -> str:

@@ -7,12 +7,12 @@ from typing import Any
 
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
 from fairseq.models.transformer import TransformerModel
-from fairseq.tasks.translation import TranslationConfig, TranslationTask
+from fairseq.tasks.translation import TranslationTask
 from omegaconf import DictConfig, OmegaConf
 
-from fairseq_rope.checkpoints.data_folder import check_no_colon, languages
+from fairseq_rope.checkpoints.data_folder import check_no_colon, translation_task
 from fairseq_rope.checkpoints.files import Checkpoint, arch_of
-from fairseq_rope.checkpoints.loading import brief, load_upgraded
+from fairseq_rope.checkpoints.loading import load_upgraded
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError
 
@@ -107,11 +107,7 @@ def _task(path: Path, state: Checkpoint, data: Path) -> TranslationTask:
     name = getattr(options, "_name", None) or getattr(options, "task", None)
     if name != "translation":
         raise UserError(f"--from {path} must be of --task translation, but is of {name}")
-    source, target = languages(data, options.source_lang, options.target_lang)
-    try:
-        return TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
-    except Exception as error:  # a damaged dictionary has errors of its own
-        raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
+    return translation_task(data, options.source_lang, options.target_lang)
 
 
 def _names(original: Original, name: str, lang: str) -> list[str]:

@@ -1,13 +1,12 @@
 """What is reached without a neural network: the most frequent label, a linear model of words, or nearness by TF-IDF."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
-from fairseq_rope.scoring.predictions import Predictions
+from fairseq_rope.scoring.predictions import Predictions, is_number
 from fairseq_rope.scoring.text import read_lines
 from fairseq_rope_data.errors import UserError
 
@@ -59,19 +58,12 @@ def _labels(path: Path, classes: Sequence[str]) -> list[str]:
     for number, label in enumerate(labels, 1):
         if classes and label not in classes:
             raise UserError(f"{path}:{number}: the label must be {' or '.join(classes)}, but is {label[:60]!r}")
-        if not classes and not _is_number(label):
+        if not classes and not is_number(label):
             raise UserError(
                 f"{path}:{number}: the label must be a number, for there is no {path.parent / 'labels.txt'}, but is "
                 f"{label[:60]!r}"
             )
     return labels
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 def _inputs(text: Path, subset: str) -> list[list[str]]:

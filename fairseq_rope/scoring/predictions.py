@@ -66,19 +66,19 @@ def read_predictions(path: Path, classes: Sequence[str]) -> Predictions:
     if tuple(lines[0].split("\t")) != HEADER or len(lines) < 2:
         raise UserError(f"{path}:1: not what tools.classify --output writes")
     found = Predictions(tuple(classes), [], [])
+    fits = classes.__contains__ if classes else is_number
     for number, line in enumerate(lines[1:], 2):
         cells = line.split("\t")
-        if len(cells) != len(HEADER) or cells[0] != str(number - 2) or not all(_fits(x, classes) for x in cells[1:3]):
+        if len(cells) != len(HEADER) or cells[0] != str(number - 2) or not all(map(fits, cells[1:3])):
             raise UserError(f"{path}:{number}: not what tools.classify --output writes: {line[:60]!r}")
         found.labels.append(cells[1])
         found.predictions.append(cells[2])
     return found
 
 
-def _fits(cell: str, classes: Sequence[str]) -> bool:
-    if classes:
-        return cell in classes
+def is_number(text: str) -> bool:
+    """Return whether a text is a finite number."""
     try:
-        return math.isfinite(float(cell))
+        return math.isfinite(float(text))
     except ValueError:
         return False

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from fairseq.models import ARCH_MODEL_REGISTRY
-from fairseq.tasks.translation import TranslationConfig, TranslationTask
+from fairseq.tasks.translation import TranslationTask
 
-from fairseq_rope.checkpoints.data_folder import languages
+from fairseq_rope.checkpoints.data_folder import translation_task
 from fairseq_rope.checkpoints.files import arch_of, load_checkpoint, model_options
-from fairseq_rope.checkpoints.loading import brief, load_models
+from fairseq_rope.checkpoints.loading import load_models
 from fairseq_rope.export.ctranslate2.package import require_ctranslate2
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError, why_no_file
@@ -77,12 +77,7 @@ def _load(
     task_name = options.get("task") or options.get("_name")
     if task_name != "translation":
         raise UserError(f"--path {path}: only models of --task translation can be exported, not of {task_name}")
-    source, target = languages(
-        data, source_lang or options.get("source_lang"), target_lang or options.get("target_lang")
-    )
-    try:
-        task = TranslationTask.setup_task(TranslationConfig(data=str(data), source_lang=source, target_lang=target))
-    except Exception as error:  # a damaged dictionary has errors of its own
-        raise UserError(f"cannot load the dictionaries of {data}: {brief(error)}") from error
+    source, target = source_lang or options.get("source_lang"), target_lang or options.get("target_lang")
+    task = translation_task(data, source, target)
     (model,) = load_models([str(path)], task=task, data=str(data), overrides=overrides)
     return task, model

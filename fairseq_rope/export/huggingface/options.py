@@ -68,16 +68,16 @@ def model_config(
     for option, (value, reason) in _REQUIRED.items():
         given = getattr(options, option, value)
         if given != value:
-            raise unsupported(option, given, reason)
+            raise _unsupported(option, given, reason)
     if getattr(options, "ffn", None) in _GATED:
-        raise unsupported("ffn", options.ffn, "its RoFormer has no gated layers")
+        raise _unsupported("ffn", options.ffn, "its RoFormer has no gated layers")
     activation = options.activation_fn
     if activation not in ACTIVATIONS:
-        raise unsupported("activation_fn", activation, f"it must be one of {', '.join(ACTIVATIONS)}")
+        raise _unsupported("activation_fn", activation, f"it must be one of {', '.join(ACTIVATIONS)}")
     pooler = options.pooler_activation_fn
     if labels is not None and ACTIVATIONS.get(pooler) != ACTIVATIONS[activation]:
         reason = f"its RoFormer's head has the activation of the layers, here {activation}"
-        raise unsupported("pooler_activation_fn", pooler, reason)
+        raise _unsupported("pooler_activation_fn", pooler, reason)
     return ModelConfig(
         vocab_size=vocab_size,
         hidden_size=options.encoder_embed_dim,
@@ -95,6 +95,5 @@ def model_config(
     )
 
 
-def unsupported(option: str, value: Any, reason: str) -> UserError:
-    """Return the error of an option that cannot be exported."""
+def _unsupported(option: str, value: Any, reason: str) -> UserError:
     return UserError(f"--{option.replace('_', '-')} {value} cannot be exported to Hugging Face: {reason}")

@@ -38,22 +38,12 @@ _LAYER = {
 
 
 class Weight(NamedTuple):
-    """A weight's two names, its shape, and what its rows are."""
+    """A weight's two names, its shape, and what its rows are: "tokens", "rotated" dimensions of heads, or others."""
 
     ours: str
     theirs: str
     shape: tuple[int, ...]
     rows: str = ""
-
-    @property
-    def is_by_token(self) -> bool:
-        """Each row is a token's."""
-        return self.rows == "tokens"
-
-    @property
-    def is_rotated(self) -> bool:
-        """The rows are dimensions of heads that rotate."""
-        return self.rows == "rotated"
 
 
 def weights(config: ModelConfig, *, head: str) -> Iterator[Weight]:
@@ -92,7 +82,7 @@ def to_fairseq(config: ModelConfig, theirs: Mapping[str, Tensor], vocabulary: Vo
     ours = {}
     for weight in weights(config, head=head):
         tensor = theirs[weight.theirs].float()
-        ours[weight.ours] = tensor[vocabulary.order] if weight.is_by_token else tensor
+        ours[weight.ours] = tensor[vocabulary.order] if weight.rows == "tokens" else tensor
     if config.labels is not None:
         ours |= _untrained_head(config)
     if config.is_tied:
@@ -114,16 +104,16 @@ def to_hugging_face(
         head: the name of the classifier.
         layout: which dimensions of a head are a pair, the model's --rope-layout.
     """
-    inverse = vocabulary.order.argsort()
     pairs = pair_order(config.head_dim, config.head_dim, source=layout, target="interleaved")
     # (H, 1) + (D,) -> (H, D) -> (H x D,)
     rotated = (torch.arange(config.num_heads)[:, None] * config.head_dim + pairs).flatten()
+    orders = {"tokens": vocabulary.order.argsort(), "rotated": rotated}
     theirs = {POSITIONS: position_table(config)}
     for weight in weights(config, head=head):
         if weight.ours == OUTPUT and config.is_tied:
             continue
         tensor = ours[weight.ours].float()
-        order = inverse if weight.is_by_token else rotated if weight.is_rotated else None
+        order = orders.get(weight.rows)
         theirs[weight.theirs] = (tensor if order is None else tensor[order]).contiguous()
     if BIAS in theirs and not config.is_tied:
         theirs[DECODER_BIAS] = theirs[BIAS].clone()
