@@ -186,8 +186,10 @@ def _check_files(args: argparse.Namespace, inputs: list[str]) -> None:
         _check_paths("--path", utils.split_paths(args.path), Path.is_file)
     for bpe, option in (("subword_nmt", "bpe_codes"), ("sentencepiece", "sentencepiece_model")):
         if args.bpe == bpe:
-            name = _given(getattr(args, option, None), bpe, option)
-            _check_paths(f"--{option.replace('_', '-')}", [name], Path.is_file)
+            name, flag = getattr(args, option, None), f"--{option.replace('_', '-')}"
+            if name in (None, MISSING):
+                raise UserError(f"--bpe {bpe} needs {flag}")
+            _check_paths(flag, [name], Path.is_file)
             check_recorded(Path(name))
     if args.bpe == "subword_nmt":
         read_codes(Path(args.bpe_codes), "--bpe-codes")
@@ -208,12 +210,6 @@ def _check_output(args: argparse.Namespace, inputs: list[str], model: list[Path]
         read = [*inputs, *utils.split_paths(args.path), *filter(None, given)]
         dictionaries = [file for data in utils.split_paths(args.data) for file in Path(data).glob("dict.*.txt")]
         check_apart([Path(args.output)], [*(Path(name) for name in read if name != "-"), *dictionaries, *model])
-
-
-def _given(name: str | None, bpe: str, option: str) -> str:
-    if name is None or name == MISSING:
-        raise UserError(f"--bpe {bpe} needs --{option.replace('_', '-')}")
-    return name
 
 
 def _check_paths(option: str, names: Sequence[str], good: Callable[[Path], bool]) -> None:
