@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fairseq_rope.experiments.length_curves import Point, points_of
+from fairseq_rope.experiments.length_curves import Point, mean_point
 from fairseq_rope.experiments.statistic import Statistic
 from fairseq_rope.experiments.work_folder import Model, reports
 
@@ -11,8 +11,7 @@ def block_curves(models: Sequence[Model], test_set: str) -> dict[str, list[Point
     """Return the title of each model -> bits of masked tokens, by the length of blocks, from short ones to long ones.
 
     Args:
-        models: those that have reports WORK/NAME/score-SET-LENGTH.json; others have no points, nor have bits of masks
-            that were drawn in several ways.
+        models: those that have reports WORK/NAME/score-SET-LENGTH.json; others have no points.
         test_set: the name of the text, without a length.
 
     Raises:
@@ -38,4 +37,5 @@ def _points(model: Model, test_set: str) -> list[Point]:
                     for score in report["scores"]
                     if score["name"] == "bits"
                 )
-    return points_of(bits)
+    seeds = len(model.runs)
+    return [mean_point(*key, found, seeds=seeds) for key, found in sorted(bits.items()) if found]

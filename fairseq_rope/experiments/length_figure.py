@@ -16,7 +16,7 @@ def draw_length_curves(
     Whiskers are standard deviations over seeds; what is no longer than in training is shaded.
 
     Args:
-        curves: the title of each model -> its points; one without points is left out.
+        curves: the title of each model -> its points; one without a mean is left out.
         output: the picture.
         score: its name.
         unit: of sizes.
@@ -39,7 +39,8 @@ def plot_length_curves(
     colors: Sequence[str] = PALETTE,
 ) -> None:
     """Draw into a figure what `draw_length_curves` writes, in these eight colors."""
-    drawn = [(title, points) for title, points in curves.items() if points]
+    shown = {title: [point for point in points if point.mean is not None] for title, points in curves.items()}
+    drawn = [(title, points) for title, points in shown.items() if points]
     for i, (title, points) in enumerate(drawn):
         style = {**line_style(i, colors), "marker": MARKERS[i % 8]}
         lengths, means = [point.length for point in points], [point.mean for point in points]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairseq_rope.experiments.figure import MARKERS, label, line_style
-from fairseq_rope.experiments.length_curves import Point
+from fairseq_rope.experiments.length_curves import Point, curve_notes
 from fairseq_rope.experiments.length_figure import plot_length_curves
 from fairseq_rope.experiments.statistic import ways_text
 from fairseq_rope.page.svg import COLORS, page_style, svg_text
@@ -21,12 +21,14 @@ class PageFigure:
         caption: how it is to be read.
         svg: the SVG element.
         table: its numbers.
+        notes: what it leaves out.
     """
 
     title: str
     caption: str
     svg: str
     table: PageTable
+    notes: Sequence[str] = ()
 
 
 def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None:
@@ -67,7 +69,13 @@ def length_figure(models: Mapping[str, Any], test_set: str) -> PageFigure | None
     caption = "Means over seeds"
     if any(each.get("low") is not None for row in buckets.values() for each in row):
         caption += "; whiskers are 95% bootstrap intervals, the noise of the test set"
-    return PageFigure(f"BLEU by length, {test_set}", f"{caption}.", svg, text_table(["source", *buckets], rows))
+    notes = [
+        f"note on {name}, {each['words']} words: left out, {ways_text(each['ways'])}"
+        for name, row in buckets.items()
+        for each in row
+        if each["ways"] > 1
+    ]
+    return PageFigure(f"BLEU by length, {test_set}", f"{caption}.", svg, text_table(["source", *buckets], rows), notes)
 
 
 def windows_figure(curves: Mapping[str, Sequence[Point]], test_set: str) -> PageFigure:
@@ -105,18 +113,22 @@ def _over_lengths(
     with page_style(name) as (figure, axes):
         plot_length_curves(figure, axes, shown, score=score, unit=unit, colors=COLORS)
         svg = svg_text(figure)
-    sizes = {point.size: point.length for points in shown.values() for point in points}
     rows = []
-    for size, length in sorted(sizes.items()):
-        found = [next((point for point in points if point.size == size), None) for points in shown.values()]
+    # models may have been trained on other lengths
+    for size, length in sorted({(point.size, point.length) for points in shown.values() for point in points}):
+        found = [next((x for x in points if (x.size, x.length) == (size, length)), None) for points in shown.values()]
         rows.append([f"{size} ({length:.2f})", *(_point_cell(point, spec) for point in found)])
-    return PageFigure(title, caption, svg, text_table([f"{unit} (mean length by that)", *shown], rows))
+    table = text_table([f"{unit} (mean length by the longest in training)", *shown], rows)
+    return PageFigure(title, caption, svg, table, curve_notes(curves, unit))
 
 
 def _point_cell(point: Point | None, spec: str) -> str:
     if point is None:
         return ""
-    return f"{point.mean:{spec}}" if point.deviation is None else f"{point.mean:{spec}} ± {point.deviation:{spec}}"
+    text = ways_text(point.ways) if point.mean is None else f"{point.mean:{spec}}"
+    if point.deviation is not None:
+        text += f" ± {point.deviation:{spec}}"
+    return f"{text} ({point.counted})" if point.counted else text
 
 
 def _end(bucket: Mapping[str, Any], name: str) -> float:

@@ -14,6 +14,7 @@ from fairseq_rope.experiments.length_curves import Point
 from fairseq_rope.experiments.results import results_text
 from fairseq_rope.experiments.work_folder import find_models, reports
 from fairseq_rope.page.contents import page_contents
+from fairseq_rope.page.figures import blocks_figure
 from fairseq_rope.page.render import render
 from fairseq_rope.tools import plot
 from fairseq_rope_data.errors import UserError
@@ -110,6 +111,13 @@ def test_the_page_says_which_model_is_better_where_lower_is(work: Path):
     page = render(contents)
     assert "Bits a masked token by the length of blocks, valid" in page and "BLEU" not in page
     assert "bert: no valid-32: bits, accuracy of seed 1, 2" in page and "+0.125" in page
+
+
+def test_models_of_other_lengths_of_training_are_rows_of_their_own_in_the_numbers_of_a_figure():
+    short, long = Point(64, 1.0, 5.0, None), Point(64, 0.5, 6.0, None)
+    figure = blocks_figure({"short": [short], "long": [long]}, "valid")
+    cells = [[cell.text for cell in row] for row in figure.table.rows]
+    assert cells == [["64 (0.50)", "", "6.000"], ["64 (1.00)", "5.000", ""]]
 
 
 def test_a_model_alone_has_its_bits(tmp_path: Path):

@@ -8,6 +8,7 @@ import pytest
 from fairseq_rope.experiments import curves
 from fairseq_rope.experiments.work_folder import UNTRAINED
 from fairseq_rope.tools import plot
+from fairseq_rope_data.errors import UserError
 from tests.support.runs import add_run, run_tool
 from tests.support.train_logs import BLEU_LOG, LOG
 
@@ -102,3 +103,25 @@ def test_a_model_that_was_not_trained_has_no_line(work: Path, figures: list[Any]
     (axes,) = figures[0].axes
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["sinusoidal, best 8.250"]
     assert len(axes.get_lines()) == 1
+
+
+def test_a_run_before_its_first_validation_is_named_and_the_others_are_drawn(
+    work: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    (add_run(work, "alibi") / "train.log").write_text("num. shared model params: 1\n")
+    run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
+    assert len(figures[0].axes[0].get_lines()) == 2
+    left_out = "note on alibi: left out, no validation is in its log"
+    assert capsys.readouterr().out == f"wrote {work / 'curves.png'}\n{left_out}\n"
+
+
+@pytest.mark.parametrize("name", ["train.log", UNTRAINED])
+def test_without_a_validated_training_there_is_no_picture(work: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    for run in ("rope", "sinusoidal"):
+        (work / run / "train.log").unlink()
+        (work / run / name).write_text("")
+    with pytest.raises(UserError) as error:
+        run_tool(plot, monkeypatch, work, "--output", work / "curves.png")
+    messages = {"train.log": f"{work}/rope/train.log: no validation is in this log"}
+    assert str(error.value) == messages.get(name, f"{work} has no learning curve: no model in it was trained")
+    assert not (work / "curves.png").exists()

@@ -85,6 +85,24 @@ def test_the_picture_has_the_numbers_and_shades_what_is_no_longer_than_in_traini
     assert [label.get_text() for label in axes.get_xticklabels()] == ["0.38\n(1)", "0.75\n(2)", "3\n(12)"]
 
 
+def test_what_the_picture_leaves_out_is_said_below_its_name(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    other = work / "rope-seed2" / "score-test-w2.json"
+    other.write_text(other.read_text().replace("tok:13a", "tok:intl"))
+    (work / "rope-seed2" / "score-test-w12.json").unlink()
+    (add_run(work, "begun") / "train.log").write_text("")
+    axes = drawn(work, monkeypatch)
+    lines = {bars.get_label(): bars.lines[0].get_xydata().tolist() for bars in axes.containers}
+    assert lines == {"alibi": [[0.375, 39.0], [3.0, 10.0]], "rope (2 seeds)": [[0.375, 41.0], [3.0, 5.0]]}
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "note on begun: left out, no validation is in its log",
+        "note on none: left out, it has no such score",
+        "note on rope (2 seeds), 2 sentences: left out, scored in 2 ways",
+        "note on rope (2 seeds), 12 sentences: the mean is of 1 of 2",
+    ]
+
+
 def test_no_two_models_are_drawn_alike(work: Path, monkeypatch: pytest.MonkeyPatch):
     for i in range(10):
         add_run(work, f"model{i}")
@@ -100,6 +118,7 @@ def test_no_two_models_are_drawn_alike(work: Path, monkeypatch: pytest.MonkeyPat
         (lambda text: (text / "train.en").unlink(), r"train\.en"),
         (lambda text: (text / "train.en").write_text(""), r"train\.en is empty"),
         (lambda text: (text / "test-w2.en").write_text(""), r"test-w2\.en is empty"),
+        (lambda text: (text / "test-w2.en").unlink(), r"test-w2\.en"),
     ],
 )
 def test_text_that_is_not_there_is_named(work: Path, change, message: str):

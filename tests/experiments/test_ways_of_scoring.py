@@ -7,11 +7,14 @@ import pytest
 
 from fairseq_rope.experiments.block_curves import block_curves
 from fairseq_rope.experiments.data import results_data
+from fairseq_rope.experiments.length_curves import Point
 from fairseq_rope.experiments.results import results_text
 from fairseq_rope.experiments.seed_differences import seed_differences
 from fairseq_rope.experiments.stages import stages_text
 from fairseq_rope.experiments.work_folder import find_models
-from fairseq_rope.page.figures import length_figure
+from fairseq_rope.page.contents import page_contents
+from fairseq_rope.page.figures import blocks_figure, length_figure
+from fairseq_rope.page.render import render
 from fairseq_rope.page.tables import scores_table
 from fairseq_rope.page.verdict import verdicts
 from tests.support.runs import add_run, cells
@@ -48,6 +51,8 @@ def test_they_have_no_mean_in_text_json_and_page(work: Path):
     assert page["test: BLEU"] == page["test: BLEU by sentence"] == [WAYS, mixed]
     figure = length_figure(results["models"], "test")
     assert figure is not None and [cell.text for cell in figure.table.rows[0]][1:] == [WAYS, mixed]
+    assert figure.notes == [f"note on rope, 1-10 words: left out, {WAYS}"]
+    assert f"<br>{figure.notes[0]}" in render(page_contents([work]))
     assert verdicts(results) == [f"The trainings of rope have no mean BLEU on test: they are {WAYS}."]
     results["models"] = {"rope": results["models"]["rope"]}
     assert verdicts(results) == [f"The trainings of rope have no mean BLEU on test: they are {WAYS}."]
@@ -67,4 +72,8 @@ def test_bits_of_masks_of_another_share_have_no_mean(tmp_path: Path):
         blocks = {"length": 64, "trained_length": 64, "blocks": {"tokens": [1], "bits": [5.0], "correct": [0]}}
         (add_run(tmp_path, name) / "score-valid-64.json").write_text(json.dumps({"scores": scores, **blocks}))
     assert stages_text(tmp_path).count(WAYS) == 4  # loss and accuracy at its own length, in both tables
-    assert block_curves(find_models(tmp_path), "valid") == {"rope (2 seeds)": []}
+    curves = block_curves(find_models(tmp_path), "valid")
+    assert curves == {"rope (2 seeds)": [Point(64, 1.0, None, None, ways=2)]}
+    figure = blocks_figure(curves, "valid")
+    assert figure.notes == [f"note on rope (2 seeds), 64 tokens: left out, {WAYS}"]
+    assert [[cell.text for cell in row] for row in figure.table.rows] == [["64 (1.00)", WAYS]]
