@@ -1,14 +1,15 @@
 """Everything that the page of an experiment shows, from its work folders."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fairseq_rope.experiments.block_curves import block_curves, block_sets
 from fairseq_rope.experiments.conversion import conversion_columns, is_conversion
 from fairseq_rope.experiments.data import results_data
-from fairseq_rope.experiments.length_curves import Point, length_curves
+from fairseq_rope.experiments.length_curves import Point, length_curves, window_sets
 from fairseq_rope.experiments.origins import run_starts
+from fairseq_rope.experiments.remarks import run_folders
 from fairseq_rope.experiments.same_data import compared_models, data_files
 from fairseq_rope.experiments.work_folder import Model, validated_models
 from fairseq_rope.page import tables, verdict
@@ -41,12 +42,13 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = (), *, so_far: b
     starts = {path.name: run_starts(path) for model in models for path in model.runs.values()}
     settings = {model.name: {seed: run_settings(path) for seed, path in model.runs.items()} for model in models}
     differing = differing_settings(settings)
+    windows, undrawn = _window_curves(models)
     contents = {
         "title": ", ".join(work.resolve().name for work in works),
         "question": verdict.question(results),
         "verdicts": verdict.verdicts(results),
         "baseline": results["baseline"],
-        "missing": [*results["notes"], *missing_scores(models, results), *missing_texts(results)],
+        "missing": [*results["notes"], *missing_scores(models, results), *missing_texts(models, results), *undrawn],
         "scores": tables.scores_table(results),
         "runs": tables.runs_table(results),
         "signatures": results["signatures"],
@@ -59,7 +61,7 @@ def page_contents(works: Sequence[Path], names: Sequence[str] = (), *, so_far: b
         "data": _data_table(data),
         **_origin(starts),
         "conversion": _conversion(works),
-        **_figures(models, results),
+        **_figures(models, results, windows),
         "bootstraps": tables.bootstraps_table(results),
         "reach": tables.reach_table(results),
         "numbers": {"results": results, "settings": settings, "starts": starts, "data": data},
@@ -112,13 +114,15 @@ def _conversion(works: Sequence[Path]) -> tables.PageTable | None:
     return tables.columns_table(conversion_columns(works[0]), "updates after the switch")
 
 
-def _figures(models: Sequence[Model], results: Mapping[str, Any]) -> dict[str, Any]:
+def _figures(
+    models: Sequence[Model], results: Mapping[str, Any], windows: Mapping[str, LengthCurves]
+) -> dict[str, Any]:
     """Return the figures; None and a remark in their place where matplotlib is not installed."""
     test_sets = dict.fromkeys(name for model in results["models"].values() for name in model["buckets"])
     try:
         curves, bleu = curves_figure(results["models"]), bleu_figure(results["models"])
         lengths = [length_figure(results["models"], test_set) for test_set in test_sets]
-        lengths += [windows_figure(curves, test_set) for test_set, curves in _window_curves(models, test_sets)]
+        lengths += [windows_figure(each, test_set) for test_set, each in windows.items()]
         lengths += [blocks_figure(block_curves(models, test_set), test_set) for test_set in block_sets(models)]
     except UserError as error:
         return {"curves": None, "bleu_curves": None, "lengths": [], "no_figures": str(error)}
@@ -126,14 +130,21 @@ def _figures(models: Sequence[Model], results: Mapping[str, Any]) -> dict[str, A
     return {**shown, "lengths": [each for each in lengths if each is not None], "no_figures": ""}
 
 
-def _window_curves(models: Sequence[Model], test_sets: Iterable[str]) -> Iterator[tuple[str, LengthCurves]]:
-    """Yield the test sets that were translated in windows of several sentences, with the scores of these."""
+def _window_curves(models: Sequence[Model]) -> tuple[dict[str, LengthCurves], list[str]]:
+    """Return the scores of each test set in windows of several sentences, and a line for each that cannot be drawn."""
     work = models[0].work
-    for test_set in test_sets:
-        source = next(iter(sorted((work / "text").glob(f"{test_set}-w*.windows.tsv"))), None)
-        lang = run_settings(next(iter(models[0].runs.values()))).get("SOURCE_LANG", "").strip('"')
-        if source is not None and lang:
-            yield test_set, length_curves(work, models, test_set, lang)
+    languages = (run_settings(run).get("SOURCE_LANG", "").strip('"') for run in run_folders(models))
+    lang = next(filter(None, languages), "")
+    found: dict[str, LengthCurves] = {}
+    missing = []
+    for test_set in window_sets(models):
+        try:
+            if not lang:
+                raise UserError("no run has a record of SOURCE_LANG")
+            found[test_set] = length_curves(work, models, test_set, lang)
+        except UserError as error:
+            missing.append(f"{test_set}: no BLEU by the length of windows: {error}".replace(f"{work}/", ""))
+    return found, missing
 
 
 def _sections(contents: Mapping[str, Any]) -> list[tuple[str, str]]:
