@@ -6,6 +6,7 @@ from pathlib import Path
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import TRAINED, Model, is_trained, reports
 from fairseq_rope.scoring.checks import ORDER_NOTE
+from fairseq_rope.scoring.prediction_report import CONSTANT_NOTE
 
 
 def run_folders(models: Sequence[Model]) -> list[Path]:
@@ -26,17 +27,29 @@ def score_signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
 
 
 def run_notes(folders: Sequence[Path]) -> list[str]:
-    """Return a line for each training that has not ended, and for what was wrong with text and scored nevertheless."""
+    """Return notes: trainings that have not ended, what was wrong and scored nevertheless, constant predictions."""
     logs = {folder: read_train_log(folder / TRAINED) for folder in folders if is_trained(folder)}
     unfinished = [
         f"note on {folder.name}: its training has not ended: {log.updates:,} updates so far"
         for folder, log in logs.items()
         if not log.is_finished
     ]
-    return unfinished + [
+    scored = [
         f"note on {name} of {folder.name}: {note}"
         for folder in folders
         for name, report in reports(folder).items()
         for note in report.get("notes", [])
         if note.startswith(("--allow", ORDER_NOTE))
     ]
+    return unfinished + scored + _constant_notes(folders)
+
+
+def _constant_notes(folders: Sequence[Path]) -> list[str]:
+    """Return a line for each set and the runs that predict the same of all its examples."""
+    runs: dict[tuple[str, str], list[str]] = {}
+    for folder in folders:
+        for name, report in reports(folder).items():
+            for note in report.get("notes", []):
+                if note.startswith(CONSTANT_NOTE):
+                    runs.setdefault((name, note), []).append(folder.name)
+    return [f"note on {name} of {', '.join(names)}: {note}" for (name, note), names in runs.items()]

@@ -29,6 +29,7 @@ class PredictionMetric:
         resampled: of labels, predictions and how often each example is in a resampled set, (S, N): a score of each
             set, (S,).
         two_classes: it needs two, the second of which is the positive one.
+        correlation: it is undefined where all predictions are the same.
     """
 
     package: str
@@ -36,6 +37,7 @@ class PredictionMetric:
     score: Callable[[Array, Array], float]
     resampled: Callable[[Array, Array, Array], Array]
     two_classes: bool = False
+    correlation: bool = False
 
 
 def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:
@@ -168,7 +170,7 @@ def _correlation(both: Any, left: Any, right: Any) -> Array:
 METRICS = {
     "accuracy": PredictionMetric("scikit-learn", True, _accuracy, _resampled_accuracy),
     "f1": PredictionMetric("scikit-learn", True, _f1, _resampled_f1, two_classes=True),
-    "matthews": PredictionMetric("scikit-learn", True, _matthews, _resampled_matthews),
-    "pearson": PredictionMetric("scipy", False, _pearson, _resampled_pearson),
-    "spearman": PredictionMetric("scipy", False, _spearman, _resampled_spearman),
+    "matthews": PredictionMetric("scikit-learn", True, _matthews, _resampled_matthews, correlation=True),
+    "pearson": PredictionMetric("scipy", False, _pearson, _resampled_pearson, correlation=True),
+    "spearman": PredictionMetric("scipy", False, _spearman, _resampled_spearman, correlation=True),
 }

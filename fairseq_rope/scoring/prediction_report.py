@@ -13,6 +13,9 @@ from fairseq_rope.scoring.predictions import Predictions
 from fairseq_rope.scoring.resampling import SAMPLES, Resampled, ResampledScores, draws, interval, resampling_seed
 from fairseq_rope_data.errors import UserError
 
+# how the note begins on a model that predicts the same of every example
+CONSTANT_NOTE = "every prediction is "
+
 
 @dataclass(frozen=True)
 class ExampleScore(Score):
@@ -61,8 +64,17 @@ def report_on(found: Predictions, metrics: Sequence[str] = ()) -> PredictionRepo
         text = f"{name} = {value:.2f} [{low:.2f}, {high:.2f}]"
         report.scores.append(ExampleScore(name, value, text, scored.signature, low, high))
     if len({*found.predictions}) == 1:
-        report.notes.append(f"every prediction is {found.predictions[0]}: a correlation is undefined, and counts as 0")
+        report.notes.append(_one_prediction(found.predictions[0], names))
     return report
+
+
+def _one_prediction(prediction: str, metrics: Sequence[str]) -> str:
+    """Return the note on predictions that are all the same."""
+    undefined = [name for name in metrics if METRICS[name].correlation]
+    if not undefined:
+        return f"{CONSTANT_NOTE}{prediction}"
+    verbs = ("are", "count") if len(undefined) > 1 else ("is", "counts")
+    return f"{CONSTANT_NOTE}{prediction}, so {' and '.join(undefined)} {verbs[0]} undefined and {verbs[1]} as 0"
 
 
 def bootstrap_predictions(systems: Mapping[str, Sequence[Predictions]], metrics: Sequence[str]) -> list[Bootstrap]:

@@ -89,3 +89,26 @@ def test_the_page_says_what_the_task_is_scored_by(work: Path):
     assert all("f1 on valid" in sentence for sentence in contents["verdicts"]) and len(contents["verdicts"]) == 2
     assert "majority is" in contents["verdicts"][1]
     assert "Test-set noise" in render(contents)
+
+
+def test_predictions_of_one_class_alone_are_remarked_below_the_table_once_for_all_seeds(work: Path):
+    assert "every prediction" not in results_text(work, NAMES)
+    for seed in (1, 2):
+        folder = run_of(work, "collapsed", right=0.5, seed=seed)
+        found = Predictions(("0", "1"), LABELS, ["1"] * len(LABELS))
+        report = report_on(found, ["accuracy", "matthews"])
+        (folder / "score-valid.json").write_text(report_json(report, ("scikit-learn",)))
+    remark = (
+        "note on valid of collapsed, collapsed-seed2: every prediction is 1, so matthews is undefined and counts as 0"
+    )
+    assert results_text(work, [*NAMES, "collapsed"]).partition("\n\n")[0].splitlines()[-1] == remark
+    assert remark in page_contents([work])["missing"] and remark in json.loads(results_json(work))["notes"]
+
+
+def test_what_is_undefined_of_equal_predictions_is_said_of_the_scores_that_there_are():
+    notes = [
+        report_on(Predictions(classes, LABELS, ["1"] * len(LABELS)), metrics).notes
+        for classes, metrics in ((("0", "1"), ["accuracy", "f1"]), ((), ["pearson", "spearman"]))
+    ]
+    undefined = "so pearson and spearman are undefined and count as 0"
+    assert notes == [["every prediction is 1"], [f"every prediction is 1, {undefined}"]]
