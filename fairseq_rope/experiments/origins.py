@@ -1,6 +1,8 @@
-"""Where the runs of an experiment come from: starts, hardware, versions, and whether they are the same in all."""
+"""Where the runs of an experiment come from: text, starts, hardware, versions, and whether they are the same in all."""
 
+import itertools
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from fairseq_rope_data.errors import UserError
 
 STARTS = "provenance.jsonl"
 PRECISION = "precision"
+_SHA256 = re.compile(r"sha256 ([0-9a-f]{8})")
 
 Run = tuple[str, int]  # model and seed
 
@@ -35,17 +38,49 @@ def run_starts(run: Path) -> list[dict[str, Any]]:
 
 
 def origin_notes(models: Sequence[Model]) -> list[str]:
-    """Return a line that says in what the trainings of these models differ but their settings; none where in nothing.
+    """Return lines that say in what the trainings of these models differ but their settings; none where in nothing.
 
-    Commits, processors, GPUs, precisions and versions are compared, of all starts; what has no record is left out, and
-    of precisions what has an older one.
+    One is of the text, another one of commits, processors, GPUs, precisions and versions of all starts. What has no
+    record is left out, and of precisions what has an older one.
 
     Raises:
         UserError: see `run_starts`.
     """
     # what is decoded otherwise is trained in another folder
-    folders = {(model.name, seed): path for model in models for seed, path in model.runs.items() if is_trained(path)}
-    starts = {run: run_starts((path / TRAINED).resolve().parent) for run, path in folders.items()}
+    folders = {
+        (model.name, seed): (path / TRAINED).resolve().parent
+        for model in models
+        for seed, path in model.runs.items()
+        if is_trained(path)
+    }
+    return [*_text_notes(folders), *_start_notes(folders)]
+
+
+def _text_notes(folders: Mapping[Run, Path]) -> list[str]:
+    """Return a line where runs were made from other text: another one of a name, by the first digits of its SHA-256."""
+    given = {run: _given(path / "settings") for run, path in folders.items()}
+    differences = []
+    for name in dict.fromkeys(name for texts in given.values() for name in texts):
+        values = {run: [texts[name]] for run, texts in given.items() if name in texts}
+        if len({*map(tuple, values.values())}) > 1:
+            differences.append(f"{name} {_listed(values)}")
+    return [f"note: not all runs were made from the same text: {'; '.join(differences)}"] if differences else []
+
+
+def _given(record: Path) -> dict[str, str]:
+    """Return name -> first digits of the SHA-256 of each text that a record of settings begins with."""
+    if not record.is_file():
+        return {}
+    begin, *lines = record.read_text(encoding="utf-8", errors="replace").splitlines() or [""]
+    texts = itertools.takewhile(lambda line: begin == "[given]" and not line.startswith("["), lines)
+    # of a text without some lines there are two
+    found = ((line.partition(": ")[0], "-".join(_SHA256.findall(line))) for line in texts if not line.startswith("#"))
+    return {f"file {i}" if "sha256" in name else name: value for i, (name, value) in enumerate(found, 1) if value}
+
+
+def _start_notes(folders: Mapping[Run, Path]) -> list[str]:
+    """Return a line where runs were trained with other code, hardware, precision or versions."""
+    starts = {run: run_starts(path) for run, path in folders.items()}
     facts = {run: [_facts(start) for start in each] for run, each in starts.items() if each}
     differences = []
     for name in dict.fromkeys(name for run in facts.values() for start in run for name in start):

@@ -18,8 +18,8 @@ The first model is the baseline. Below stand the differences of each other model
   tools.score --save-hyps writes, of the models as they were trained. Of several seeds it is pooled: mean difference,
   95% interval and p, over resampled test sets that are the same for all seeds. Of one seed it has the scores of both.
 
-Where runs were trained at other commits, on other processors or GPUs, in another precision or with other versions, a
-note says which.
+Where runs were made from other text, at other commits, on other processors or GPUs, in another precision or with other
+versions, a note says which.
 
 Then what each model needs to reach the best validation loss of the other one, in updates and minutes, validation loss
 and BLEU after equally many updates, and BLEU by the length of the source.

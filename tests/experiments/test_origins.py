@@ -95,3 +95,24 @@ def test_a_model_that_is_decoded_otherwise_is_of_the_training_that_it_reads(tmp_
     assert origin_notes(find_models(tmp_path)) == [
         f"{BEGINNING}commit abcdef0 (fast, rope), 1234567 (sinusoidal)",
     ]
+
+
+def test_runs_that_were_made_from_other_text_are_named(tmp_path: Path):
+    given = {"rope": "a" * 64, "rope-seed2": "a" * 64, "sinusoidal": "b" * 64, "older": ""}
+    for name, text in given.items():
+        lines = f"raw/train.en: 5 lines, 9 bytes, sha256 {text}\nraw/valid.en: 1 lines, 2 bytes, sha256 {'c' * 64}\n"
+        record = f"[given]\n# sacremoses {name}\n{lines if text else ''}[train]\n--arch {name}\n"
+        (add_run(tmp_path, name) / "settings").write_text(record)
+    note = "note: not all runs were made from the same text: raw/train.en aaaaaaaa (rope), bbbbbbbb (sinusoidal)"
+    assert note in results_text(tmp_path).partition("\n\n")[0].splitlines()
+    assert note in page_contents([tmp_path])["missing"]
+    (tmp_path / "sinusoidal" / "settings").unlink()
+    assert "the same text" not in results_text(tmp_path)
+
+
+def test_another_seed_of_other_text_is_named_by_its_number(tmp_path: Path):
+    for name, text in (("rope", "a" * 64), ("rope-seed2", "b" * 64)):
+        (add_run(tmp_path, name) / "settings").write_text(f"[given]\nno lines, 2 bytes, sha256 {text}\n[train]\n")
+    assert origin_notes(find_models(tmp_path)) == [
+        "note: not all runs were made from the same text: file 1 aaaaaaaa (rope seed 1), bbbbbbbb (rope seed 2)"
+    ]
