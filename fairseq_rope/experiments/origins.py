@@ -21,7 +21,7 @@ def run_starts(run: Path) -> list[dict[str, Any]]:
     """Return what provenance.jsonl says of each start of a run; none where there is no such file.
 
     Raises:
-        UserError: a line is no JSON object.
+        UserError: a line is no JSON object, or its GPUs or versions are not what recipes write.
     """
     path = run / STARTS
     if not path.is_file():
@@ -34,7 +34,16 @@ def run_starts(run: Path) -> list[dict[str, Any]]:
             raise UserError(f"{path}:{number}: a line must be a JSON object, but is {line[:80]!r}") from None
         if not isinstance(starts[-1], dict):
             raise UserError(f"{path}:{number}: a line must be a JSON object, but is {line[:80]!r}")
+        _check_start(starts[-1], f"{path}:{number}")
     return starts
+
+
+def _check_start(start: Mapping[str, Any], named: str) -> None:
+    gpus, versions = start.get("gpus") or [], start.get("versions") or {}
+    if not isinstance(gpus, list) or not all(isinstance(each, str) for each in gpus):
+        raise UserError(f"{named}: gpus must be a list of names, but is {str(gpus)[:80]}")
+    if not isinstance(versions, dict) or not all(isinstance(each, str) for each in versions.values()):
+        raise UserError(f"{named}: versions must be names and versions, but is {repr(versions)[:80]}")
 
 
 def origin_notes(models: Sequence[Model]) -> list[str]:

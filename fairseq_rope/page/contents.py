@@ -117,17 +117,19 @@ def _conversion(works: Sequence[Path]) -> tables.PageTable | None:
 def _figures(
     models: Sequence[Model], results: Mapping[str, Any], windows: Mapping[str, LengthCurves]
 ) -> dict[str, Any]:
-    """Return the figures; None and a remark in their place where matplotlib is not installed."""
+    """Return the figures; None and a remark in the place of those that cannot be drawn, as without matplotlib."""
     test_sets = dict.fromkeys(name for model in results["models"].values() for name in model["buckets"])
     try:
         curves, bleu = curves_figure(results["models"]), bleu_figure(results["models"])
         lengths = [length_figure(results["models"], test_set) for test_set in test_sets]
-        lengths += [windows_figure(each, test_set) for test_set, each in windows.items()]
-        lengths += [blocks_figure(block_curves(models, test_set), test_set) for test_set in block_sets(models)]
+        lengths += [windows_figure(each, test_set) for test_set, each in windows.items() if any(each.values())]
+        blocks = {test_set: block_curves(models, test_set) for test_set in block_sets(models)}
+        lengths += [blocks_figure(each, test_set) for test_set, each in blocks.items() if any(each.values())]
     except UserError as error:
         return {"curves": None, "bleu_curves": None, "lengths": [], "no_figures": str(error)}
     shown = {"curves": curves, "bleu_curves": bleu}
-    return {**shown, "lengths": [each for each in lengths if each is not None], "no_figures": ""}
+    no_figures = "No model was trained: there are no learning curves." if curves is None else ""
+    return {**shown, "lengths": [each for each in lengths if each is not None], "no_figures": no_figures}
 
 
 def _window_curves(models: Sequence[Model]) -> tuple[dict[str, LengthCurves], list[str]]:

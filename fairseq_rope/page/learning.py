@@ -16,13 +16,16 @@ Points = Mapping[int, float]  # of a run: updates -> value
 _LINES = "Thin lines are runs, thick ones the mean over seeds where all have been validated."
 
 
-def curves_figure(models: Mapping[str, Any]) -> PageFigure:
+def curves_figure(models: Mapping[str, Any]) -> PageFigure | None:
     """Draw validation loss over updates, a thin line for each run and a thick one for the mean over seeds.
+
+    None where no model was trained.
 
     Args:
         models: those of `experiments.data.results_data`.
     """
-    return _figure("curves", _runs(models, "losses"), ".3f", name_axes, "Validation loss over updates", _LINES)
+    runs = _runs(models, "losses")
+    return _figure("curves", runs, ".3f", name_axes, "Validation loss over updates", _LINES) if runs else None
 
 
 def bleu_figure(models: Mapping[str, Any]) -> PageFigure | None:

@@ -107,7 +107,8 @@ def _check_blocks(report: Any) -> None:
     for value in itertools.chain(*columns):
         _check_number(_expect(value, (int, float), "a number of blocks"), "a number of blocks")
     for name in ("length", "trained_length"):
-        _expect(report[name], int, name)
+        if _expect(report[name], int, name) < 1:
+            raise ValueError(f"{name} must be at least 1, but is {report[name]}")
 
 
 def _check_score(score: Any) -> None:

@@ -257,6 +257,13 @@ def test_the_same_run_in_two_folders_is_refused(tmp_path: Path):
     [
         ("rope/provenance.jsonl", '{"date": 1}\nnot json\n', ":2: a line must be a JSON object, but is 'not json'"),
         ("rope/provenance.jsonl", "[1]\n", ":1: a line must be a JSON object, but is '[1]'"),
+        ("rope/provenance.jsonl", '{"gpus": [1]}\n', ":1: gpus must be a list of names, but is [1]"),
+        ("rope/provenance.jsonl", '{}\n{"versions": "x"}\n', ":2: versions must be names and versions, but is 'x'"),
+        (
+            "rope/score-test-16.json",
+            '{"scores": [], "blocks": {"tokens": [], "bits": [], "correct": []}, "length": 16, "trained_length": 0}',
+            ": not what tools.score --json writes: trained_length must be at least 1, but is 0",
+        ),
         (
             "manifest.json",
             '{"files": {"raw/a": 7}}',

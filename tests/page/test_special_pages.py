@@ -59,3 +59,13 @@ def test_a_conversion_has_its_table_by_updates_after_the_switch(tmp_path: Path):
     assert first["valid loss, converted"] == "9.000" and first["valid loss, continued"] == "2.125"
     assert "By updates after the switch" in render(contents)
     assert page_contents([experiment(tmp_path / "other", {"rope": 0.1}, seeds=1)])["conversion"] is None
+
+
+def test_figures_without_a_point_are_not_drawn(tmp_path: Path, recwarn: pytest.WarningsRecorder):
+    (tmp_path / "majority").mkdir()
+    (tmp_path / "majority" / "baseline.txt").touch()
+    blocks = {"length": 16, "trained_length": 16, "blocks": {"tokens": [], "bits": [], "correct": []}}
+    (tmp_path / "majority" / "score-valid-16.json").write_text(json.dumps({"scores": [], **blocks}))
+    contents = page_contents([tmp_path])
+    assert contents["curves"] is None and contents["lengths"] == [] and not recwarn.list
+    assert "<p>No model was trained: there are no learning curves.</p>" in render(contents)
