@@ -45,9 +45,9 @@ def run_notes(folders: Sequence[Path]) -> list[str]:
 
 
 def _constant_notes(folders: Sequence[Path]) -> list[str]:
-    """Return a line for each set and the runs that predict the same of all its examples."""
+    """Return a line for each set and the trained models that predict the same of all its examples."""
     runs: dict[tuple[str, str], list[str]] = {}
-    for folder in folders:
+    for folder in filter(is_trained, folders):
         for name, report in reports(folder).items():
             for note in report.get("notes", []):
                 if note.startswith(CONSTANT_NOTE):
