@@ -30,7 +30,7 @@ CONVERT = """  *tools.convert*--settings*) cat "$SETTINGS" ;;
 """
 # one epoch has 80 updates: at its end the checkpoint has another name
 TRAIN = """#!{bash}
-printf '%s\\0' fairseq-train "$@" $'\\n' >>"$RECORD"
+record-call fairseq-train "$@"
 while (($#)); do
   case $1 in --save-dir) save=$2 ;; --max-update) most=$2 ;; --save-interval-updates) interval=$2 ;; esac
   shift
@@ -47,7 +47,7 @@ done
 sleep "${{TRAINING:-0}}"
 """
 VALIDATE = """#!{bash}
-printf '%s\\0' fairseq-validate "$@" $'\\n' >>"$RECORD"
+record-call fairseq-validate "$@"
 echo "a loss"
 """
 GENERATE = VALIDATE.replace("validate", "generate")

@@ -10,6 +10,10 @@ from pathlib import Path
 from tests.support import ROOT
 from tests.support.environment import environment
 
+RECORD_CALL = """#!{bash}
+# bash writes a line at a time, and arguments have several: one write for each call, or those of models at once mix
+printf '%s\\0' "$@" $'\\n' >"$RECORD.$$" && cat "$RECORD.$$" >>"$RECORD" && rm "$RECORD.$$"
+"""
 PYTHON = """#!{bash}
 # fairseq_rope_data is real; `-` is the question for GPUs
 case "$*" in
@@ -21,11 +25,11 @@ case "$*" in
   *"fairseq_rope_data results"*) echo "a table" ;;
   *tools.translate*) cat ;;
 esac
-[[ $* != *tools.* && $* != *"fairseq_rope_data "* ]] || printf '%s\\0' "$@" $'\\n' >>"$RECORD"
+[[ $* != *tools.* && $* != *"fairseq_rope_data "* ]] || record-call "$@"
 """
 TRAIN = """#!{bash}
 # a training of $TRAINING seconds
-printf '%s\\0' fairseq-train "$@" $'\\n' >>"$RECORD"
+record-call fairseq-train "$@"
 echo "threads: ${{OMP_NUM_THREADS:-}}" >&2
 [[ "$*" != *"--lr abc"* ]] || exit 2
 while (($#)); do
@@ -45,7 +49,7 @@ sleep "${{PREPARING:-0}}"
 mkdir -p "$out" && touch "$out/dict.en.txt" "$out/dict.de.txt"
 """
 GENERATE = """#!{bash}
-printf '%s\\0' fairseq-generate "$@" $'\\n' >>"$RECORD"
+record-call fairseq-generate "$@"
 sleep "${{EVALUATING:-0}}"
 echo "a translation"
 """
@@ -54,7 +58,13 @@ CONF = """# what a recipe needs; the tests change a line of it
 source "$ROOT/scripts/conf/tiny.env"
 BPE_MERGES=200
 """
-STUBS = {"python": PYTHON, "fairseq-train": TRAIN, "fairseq-preprocess": PREPROCESS, "fairseq-generate": GENERATE}
+STUBS = {
+    "record-call": RECORD_CALL,
+    "python": PYTHON,
+    "fairseq-train": TRAIN,
+    "fairseq-preprocess": PREPROCESS,
+    "fairseq-generate": GENERATE,
+}
 
 
 class Stubs:
