@@ -63,7 +63,9 @@ def _with_options(original: Original, options: Namespace) -> Checkpoint:
     """Return a checkpoint without its training's state, whose dictionary of weights may be changed."""
     state = without_training_state(original.state)
     cfg: Any = OmegaConf.to_container(original.state["cfg"])
-    return {**state, "args": None, "cfg": {**cfg, "model": options}, "model": copy.copy(state["model"])}
+    # with --eval-bleu of the training fairseq-validate would build its tokenizer, which may not be here, and translate
+    cfg = {**cfg, "model": options, "task": {**original.section("task"), "eval_bleu": False}}
+    return {**state, "args": None, "cfg": cfg, "model": copy.copy(state["model"])}
 
 
 def write_checkpoint(original: Original, state: Checkpoint, output: Path) -> None:

@@ -78,6 +78,17 @@ def test_the_optimizer_goes_and_the_history_stays(data: Path, tmp_path: Path):
     assert state["args"] is None and isinstance(state["cfg"]["model"], Namespace)
 
 
+def test_a_training_that_scored_translations_needs_its_tokenizer_no_more(data: Path, tmp_path: Path):
+    state = original_checkpoint()
+    state["cfg"]["task"].update(eval_bleu=True, eval_bleu_detok="of another installation", data=str(data))
+    torch.save(state, tmp_path / "original.pt")
+    original = read_original(tmp_path / "original.pt", data)
+    for made in (rotary_checkpoint, stock_checkpoint):
+        write_checkpoint(original, made(original), tmp_path / "made.pt")
+        _, cfg, task = load_model_ensemble_and_task([str(tmp_path / "made.pt")])
+        assert cfg.task.eval_bleu is task.cfg.eval_bleu is False
+
+
 def test_embeddings_that_it_once_began_with_are_not_looked_for_again(data: Path, tmp_path: Path):
     state = original_checkpoint()
     state["cfg"]["model"].encoder_embed_path = "/gone/vectors.txt"
