@@ -37,18 +37,14 @@ class Original:
 
     def section(self, name: str) -> dict[str, Any]:
         """Return a part of the configuration, such as `optimizer`, as a plain dictionary; empty where there is none."""
-        section = self.state["cfg"].get(name) or {}
-        if isinstance(section, Namespace):
-            return vars(section)
-        plain: Any = OmegaConf.to_container(section) if isinstance(section, DictConfig) else section
-        return dict(plain)
+        return _section(self.state, name)
 
     @property
     def updates(self) -> int:
         """How many updates it was trained for; 0 where it doesn't say."""
         history = self.state.get("optimizer_history") or [{}]
         updates = history[-1].get("num_updates")
-        return updates if isinstance(updates, int) else 0
+        return updates if type(updates) is int else 0  # true is none
 
 
 def read_original(path: Path, data: Path) -> Original:
@@ -87,6 +83,14 @@ def set_files(original: Original, name: str, lang: str) -> Path | None:
     return next((path for path in paths if path.with_name(f"{path.name}.idx").is_file()), None)
 
 
+def _section(state: Checkpoint, name: str) -> dict[str, Any]:
+    cfg = state["cfg"]
+    # as they are written: an interpolation, such as ${env:HOME}, would be looked up here and now
+    plain: Any = OmegaConf.to_container(cfg) if isinstance(cfg, DictConfig) else cfg
+    section = plain.get(name) or {}
+    return vars(section) if isinstance(section, Namespace) else dict(section)
+
+
 def _model_options(path: Path, state: Checkpoint) -> Namespace:
     """Return the options of the checkpoint's model, which is fairseq's `transformer`."""
     options = (state.get("cfg") or {}).get("model")
@@ -103,11 +107,11 @@ def _model_options(path: Path, state: Checkpoint) -> Namespace:
 
 
 def _task(path: Path, state: Checkpoint, data: Path) -> TranslationTask:
-    options: Any = getattr(state["cfg"], "task", None)
-    name = getattr(options, "_name", None) or getattr(options, "task", None)
+    options = _section(state, "task")
+    name = options.get("_name") or options.get("task")
     if name != "translation":
         raise UserError(f"--from {path} must be of --task translation, but is of {name}")
-    return translation_task(data, options.source_lang, options.target_lang)
+    return translation_task(data, options.get("source_lang"), options.get("target_lang"))
 
 
 def _names(original: Original, name: str, lang: str) -> list[str]:

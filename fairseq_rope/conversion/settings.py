@@ -28,7 +28,7 @@ def settings_text(original: Original) -> str:
         raise UserError(f"--from {original.path} must say after how many updates it was saved, but does not")
     optimization, batch = original.section("optimization"), original.section("dataset").get("max_tokens")
     peak = max(_numbers(original, "lr", optimization.get("lr") or 0))
-    if not peak > 0:
+    if not 0 < peak < math.inf:
         raise UserError(f"--from {original.path} must say its learning rate, above 0, but has {peak}")
     settings: dict[str, Any] = {
         "SOURCE_LANG": original.task.cfg.source_lang,

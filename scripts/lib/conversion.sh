@@ -80,6 +80,8 @@ read_checkpoint() {
   local settings train=("${TRAIN[@]}") percent interval share rate warmup update
   settings=$(python -m fairseq_rope.tools.convert --from "$FROM" --data "$DATA" --settings ${ORDERED:+--ordered "$ORDERED"}) || exit
   eval "$settings"
+  check_number ORIGINAL_UPDATES 1
+  check_number BATCH_TOKENS 1 # also where it is a product of what the checkpoint has
   check_separator
   percent=$((ORIGINAL_UPDATES < 100 ? 1 : ORIGINAL_UPDATES / 100))
   UPDATES=${UPDATES:-$((10 * percent))}

@@ -2,6 +2,7 @@
 
 import shlex
 import subprocess
+from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from fairseq import options
 from fairseq.models import ARCH_MODEL_REGISTRY
 from fairseq.models.transformer import TransformerModel
 
+from fairseq_rope.checkpoints.command_line import option_words
 from fairseq_rope.conversion.original import Original, read_original
 from fairseq_rope.conversion.rotary import rotary_options
 from fairseq_rope.conversion.settings import rotary_words, settings_text, stock_words
@@ -116,7 +118,7 @@ def test_what_this_installation_lacks_is_named(section: str, value: dict[str, st
     assert str(caught.value) == message.format(path=original.path)
 
 
-@pytest.mark.parametrize("updates", [0, None, "many"])
+@pytest.mark.parametrize("updates", [0, None, "many", True])
 def test_a_checkpoint_without_updates_is_named(updates: object, data: Path):
     state = original_checkpoint()
     state["optimizer_history"][-1]["num_updates"] = updates
@@ -127,12 +129,12 @@ def test_a_checkpoint_without_updates_is_named(updates: object, data: Path):
     assert str(caught.value) == expected
 
 
-@pytest.mark.parametrize("rate", [None, [], [0.0], [float("nan")]])
+@pytest.mark.parametrize("rate", [None, [], [0.0], [float("nan")], [float("inf")]])
 def test_a_checkpoint_without_a_rate_is_named(rate: list[float] | None, data: Path):
     state = original_checkpoint()
     state["cfg"]["optimization"]["lr"] = rate
     original = read(state, data)
-    with pytest.raises(UserError, match=r"x.pt must say its learning rate, above 0, but has (0|0.0|nan)$"):
+    with pytest.raises(UserError, match=r"x.pt must say its learning rate, above 0, but has (0|0.0|nan|inf)$"):
         settings_text(original)
 
 
@@ -170,12 +172,28 @@ def test_what_a_shell_computes_with_is_a_number(section: str, name: str, data: P
     assert not (tmp_path / "marker").exists()
 
 
-def test_a_value_that_begins_as_an_option_is_none(data: Path):
+def test_a_value_that_begins_as_an_option_is_none():
+    parser = ArgumentParser()
+    parser.add_argument("--first")
+    parser.add_argument("--second")
+    words = list(option_words(parser, Namespace(first="--user-dir=evil", second="a b"), {}))
+    assert words == ["--first=--user-dir=evil", "--second", "a b"]
+
+
+@pytest.mark.parametrize(
+    ("section", "name", "option"),
+    [
+        *(("criterion", "label_smoothing", "--label-smoothing"), ("optimizer", "weight_decay", "--weight-decay")),
+        *(("model", "encoder_layers_to_keep", "--encoder-layers-to-keep"), ("model", "dropout", "--dropout")),
+        *(("model", "activation_fn", "--activation-fn"), ("task", "max_source_positions", "--max-source-positions")),
+    ],
+)
+@pytest.mark.parametrize("value", ["$(touch marker)", "--user-dir=evil", "0.1\n0.2", "'"])
+def test_a_value_that_fairseq_train_would_refuse_is_named(section: str, name: str, option: str, value: str, data: Path):
     state = original_checkpoint()
-    state["cfg"]["criterion"]["label_smoothing"] = "--user-dir=evil"
-    state["cfg"]["model"].encoder_layers_to_keep = "--user-dir=evil"
-    state["cfg"]["task"]["truncate_source"] = True
-    lines = settings_text(read(state, data)).splitlines()
-    words = [word for line in lines if "(" in line for word in shlex.split(line.partition("(")[2].removesuffix(")"))]
-    assert {"--label-smoothing=--user-dir=evil", "--encoder-layers-to-keep=--user-dir=evil"} <= {*words}
-    assert not any(word.startswith("--user-dir") for word in words)
+    part = state["cfg"][section]
+    (vars(part) if section == "model" else part)[name] = value
+    original = read(state, data)
+    with pytest.raises(UserError) as caught:
+        settings_text(original)
+    assert str(caught.value) == f"fairseq-train does not take {option} as the checkpoint has it: {value!r}"

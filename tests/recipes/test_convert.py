@@ -254,6 +254,20 @@ def test_what_must_be_given_is_named(place: Stubs, tmp_path: Path, missing: str)
     assert done.stderr == f"convert_to_rope.sh: error: {missing} must name {what[missing]}\n" and done.returncode == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("BATCH_TOKENS", "2048.5"), ("BATCH_TOKENS", "-8"), ("BATCH_TOKENS", "inf"), ("ORIGINAL_UPDATES", f"1{30 * '0'}")],
+)
+def test_numbers_of_a_checkpoint_that_a_shell_cannot_compute_with_are_named(
+    place: Stubs, tmp_path: Path, name: str, value: str
+):
+    (place.folder / "settings").write_text(f"{SETTINGS}{name}={value}\n")
+    done = convert(place, tmp_path / "w")
+    assert done.returncode == 1 and not list((tmp_path / "w").iterdir())
+    expected = f"convert_to_rope.sh: error: {name} must be a whole number from 1, but is {value}\n"
+    assert done.stderr.endswith(expected) and "fairseq-train" not in done.stderr
+
+
 def test_a_separator_that_no_dictionary_has_is_refused(place: Stubs, tmp_path: Path):
     (place.folder / "data" / "dict.en.txt").write_text("a 3\nmadeupword0000 0\n")
     done = convert(place, tmp_path / "w", "--windows", "2")

@@ -75,6 +75,78 @@ def test_a_real_model_killed_while_it_is_converted_goes_on_to_an_ordinary_checkp
     assert (tmp_path / "exported" / "model.bin").is_file()
 
 
+# what a shell, a command line, a record or a page could take for its own
+HOSTILE = (
+    """$(touch {marker}) `touch {marker}`; touch {marker} --user-dir=evil "'\\ \n--user-dir=evil <script> ${{HOME}}"""
+)
+
+
+def test_options_of_a_checkpoint_are_text_through_the_whole_recipe(stock: Trained, tmp_path: Path):
+    state, work, marker = torch.load(stock.checkpoint, weights_only=False), tmp_path / "work", tmp_path / "marker"
+    # fairseq refuses the other spelling of a variable: it is its own
+    code = HOSTILE.format(marker=marker).replace("${HOME}", "$HOME")
+    cfg = state["cfg"]
+    for section, names in {
+        "common": ("user_dir", "log_file", "tensorboard_logdir", "wandb_project", "log_format"),
+        "checkpoint": (
+            "save_dir",
+            "restore_file",
+            "finetune_from_model",
+            "checkpoint_suffix",
+            "best_checkpoint_metric",
+        ),
+        "common_eval": ("path", "model_overrides", "results_path", "post_process"),
+        "dataset": ("train_subset", "valid_subset", "gen_subset", "dataset_impl"),
+        "distributed_training": ("distributed_init_method", "distributed_backend", "ddp_backend"),
+        "task": ("data", "eval_bleu_detok", "eval_bleu_args", "eval_bleu_remove_bpe", "gen_subset", "train_subset"),
+        "generation": ("print_alignment", "lm_path", "constraints"),
+    }.items():
+        for name in names:
+            cfg[section][name] = code
+    cfg["task"]["eval_bleu"] = True
+    for name in ("user_dir", "save_dir", "path", "data", "encoder_embed_path", "decoder_embed_path", "restore_file"):
+        setattr(cfg["model"], name, code)
+    cfg["evil"], cfg["bpe"], cfg["tokenizer"], cfg["scoring"] = code, {"_name": code}, {"_name": code}, {"_name": code}
+    torch.save(state, tmp_path / "hostile.pt")
+    (tmp_path / "conf.env").write_text(CONF)
+    given = ["--from", str(tmp_path / "hostile.pt"), "--data", str(stock.data), "--conf", str(tmp_path / "conf.env")]
+    command = ["bash", SCRIPT, *given, "--updates", "2"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=forking_environment(work), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert not marker.exists() and re.search(r"\| test: BLEU, converted +\|", done.stdout)
+    assert {path.name for path in tmp_path.iterdir()} == {"hostile.pt", "conf.env", "work"}
+    assert "<script> $HOME" not in (work / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("section", "name"),
+    [
+        *(("model", "arch"), ("model", "activation_fn"), ("model", "encoder_layers"), ("model", "dropout")),
+        *(("model", "encoder_layers_to_keep"), ("task", "_name"), ("task", "source_lang"), ("task", "target_lang")),
+        *(("task", "max_source_positions"), ("criterion", "_name"), ("criterion", "label_smoothing")),
+        *(("optimizer", "_name"), ("optimizer", "adam_betas"), ("optimizer", "weight_decay"), ("optimization", "lr")),
+        *(("optimization", "clip_norm"), ("optimization", "update_freq"), ("dataset", "max_tokens")),
+    ],
+)
+def test_an_option_that_the_training_takes_over_is_refused_in_one_line(
+    section: str, name: str, stock: Trained, tmp_path: Path
+):
+    state, marker = torch.load(stock.checkpoint, weights_only=False), tmp_path / "marker"
+    code = HOSTILE.format(marker=marker)
+    part = state["cfg"][section]
+    vars(part).update({name: code}) if section == "model" else part.update({name: code})
+    torch.save(state, tmp_path / "hostile.pt")
+    command = ["bash", SCRIPT, "--from", str(tmp_path / "hostile.pt"), "--data", str(stock.data)]
+    env = forking_environment(tmp_path / "work")
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    lines = done.stderr.splitlines()
+    assert done.returncode == 1 and not marker.exists(), done.stderr[-3000:]
+    assert [line for line in lines if "error" in line.lower()] == lines[-1:], done.stderr[-3000:]
+    assert lines[-1].startswith("convert: error: ") and not list((tmp_path / "work").iterdir())
+
+
 def test_windows_of_the_test_set_that_are_too_long_for_the_model_are_named_before_its_training(
     stock: Trained, tmp_path: Path
 ):
