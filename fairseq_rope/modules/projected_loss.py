@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from fairseq_rope.modules.cpu import route
 from fairseq_rope.modules.cpu.linear import linear
 from fairseq_rope.modules.cpu.thresholds import MAX_GRADIENT_WORDS, MAX_LOGITS
 from fairseq_rope.modules.first_derivative import first_derivative_only
@@ -78,7 +79,7 @@ class _ProjectedLoss(torch.autograd.Function):
             rows = slice(start, start + part)
             x, wanted = features[rows], target[rows, None]
             # (n, E), (V, E) -> (n, V)
-            logits = linear(x, weight, None, training=training)
+            logits = linear(x, weight, None, work=route.FORWARD if training else None)
             wanted_logits = logits.gather(1, wanted)
             # not max: on the CPU its indices cost five times as much
             correct[rows] = (wanted_logits == logits.amax(dim=1, keepdim=True))[:, 0]
@@ -97,7 +98,7 @@ class _ProjectedLoss(torch.autograd.Function):
             wanted_grad = (wanted_log_probabilities.exp() - certain) * scale
             grad = torch.exp(log_probabilities, out=logits).scatter_(1, wanted, wanted_grad.to(logits.dtype))
             if grad_features is not None:
-                grad_features[rows] = linear(grad, weight.T, common, training=True) / scale
+                grad_features[rows] = linear(grad, weight.T, common, work=route.INPUT_GRADIENT) / scale
             if grad_weight is not None:
                 _add_products(grad_weight, grad, x, factor=1 / scale)
         for result in (losses, nll, correct):
@@ -124,4 +125,4 @@ def _add_products(total: Tensor, grad: Tensor, x: Tensor, *, factor: float) -> N
     at_once = MAX_GRADIENT_WORDS if grad.device.type == "cpu" else grad.size(1)
     for start in range(0, grad.size(1), at_once):
         words = slice(start, start + at_once)
-        total[words].add_(linear(grad[:, words].T, x.T, None, training=True), alpha=factor)
+        total[words].add_(linear(grad[:, words].T, x.T, None, work=route.WEIGHT_GRADIENT), alpha=factor)

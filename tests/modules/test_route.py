@@ -11,6 +11,7 @@ from torch import Tensor
 
 from fairseq_rope.modules.cpu import linear, onednn, route
 from fairseq_rope.modules.projected_loss import projected_loss
+from tests.support.near import PRODUCTS
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +48,19 @@ def test_onednn_is_taken_where_it_is_faster_and_what_was_chosen_is_logged(work: 
 
 
 @pytest.mark.parametrize(("gain", "chosen"), [(1.2, False), (1.3, True), (0.5, False)])
-def test_a_small_gain_that_noise_can_turn_is_none(monkeypatch: pytest.MonkeyPatch, gain: float, chosen: bool):
+@pytest.mark.parametrize("work", [route.TRAINING, route.WEIGHT_GRADIENT, route.SEARCH, route.PACKED])
+def test_a_small_gain_that_noise_can_turn_is_none(
+    monkeypatch: pytest.MonkeyPatch, work: str, gain: float, chosen: bool
+):
     monkeypatch.setattr(route, "gain", lambda *_, **__: gain)
-    assert route.is_onednn(route.TRAINING, torchs=quick, onednn=quick) == chosen
+    assert route.is_onednn(work, torchs=quick, onednn=quick) == chosen
+
+
+@pytest.mark.parametrize(("gain", "chosen"), [(0.98, False), (1.02, True)])
+@pytest.mark.parametrize("work", [route.FORWARD, route.INPUT_GRADIENT])
+def test_a_small_gain_of_large_layers_counts(monkeypatch: pytest.MonkeyPatch, work: str, gain: float, chosen: bool):
+    monkeypatch.setattr(route, "gain", lambda *_, **__: gain)
+    assert route.is_onednn(work, torchs=quick, onednn=quick) == chosen
 
 
 def test_the_time_in_which_others_have_the_processor_is_not_counted():
@@ -115,6 +126,47 @@ def test_a_layer_computes_by_the_route(monkeypatch: pytest.MonkeyPatch, chosen: 
     assert len(calls) == (4 if chosen == route.ONEDNN else 0)
 
 
+@pytest.mark.parametrize("work", route.LARGE)
+def test_each_product_of_a_large_layer_has_its_own_route_measured_as_it_is_made(
+    monkeypatch: pytest.MonkeyPatch, work: str
+):
+    made, product = [], onednn.product
+
+    def record(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+        # the shape and which of its two axes lie in order in memory
+        made.append([(tuple(one.shape), one.is_contiguous()) for one in (x, weight)])
+        return product(x, weight, bias)
+
+    monkeypatch.setattr(route, "_chosen", dict.fromkeys(route.SHAPES, route.TORCH) | {work: route.ONEDNN})
+    monkeypatch.setattr(onednn, "product", record)
+    layers = linear.Linear(512, 512), torch.nn.Linear(512, 512)
+    layers[1].load_state_dict(layers[0].state_dict())
+    results = []
+    for layer in layers:
+        x = torch.randn(512, 512, generator=torch.Generator().manual_seed(1)).requires_grad_()
+        y = layer(x)
+        # a gradient of its own memory, as from a layer above
+        y.backward(torch.randn(512, 512, generator=torch.Generator().manual_seed(2)) / 16)
+        results.append([y, x.grad, layer.weight.grad, layer.bias.grad])
+    for actual, expected in zip(*results, strict=True):
+        torch.testing.assert_close(actual, expected, **PRODUCTS)
+    assert len(made) == 1
+    route.gain(work, torchs=quick, onednn=lambda x, weight: record(x, weight))
+    assert made == made[:1] * (1 + route.TURNS)
+
+
+@pytest.mark.parametrize(
+    ("rows", "inputs", "outputs", "is_large"), [(256, 256, 512, True), (255, 512, 512, False), (2048, 128, 512, False)]
+)
+def test_a_layer_is_large_by_its_least_dimension(
+    monkeypatch: pytest.MonkeyPatch, rows: int, inputs: int, outputs: int, is_large: bool
+):
+    asked = []
+    monkeypatch.setattr(route, "is_onednn", lambda work, **_: asked.append(work) or True)
+    linear.Linear(inputs, outputs)(torch.ones(rows, inputs, requires_grad=True)).sum().backward()
+    assert set(asked) == (set(route.LARGE) if is_large else {route.TRAINING})
+
+
 @pytest.mark.parametrize("training", [True, False])
 def test_products_of_a_loss_are_of_training_where_it_has_a_gradient(monkeypatch: pytest.MonkeyPatch, training: bool):
     asked = []
@@ -136,7 +188,7 @@ def test_training_and_search_are_told_apart(monkeypatch: pytest.MonkeyPatch):
         layer(x)
     layer.requires_grad_(False)
     layer(x)
-    assert asked == [route.TRAINING, route.SEARCH, route.SEARCH]
+    assert list(dict.fromkeys(asked)) == [route.TRAINING, route.SEARCH] and asked[-2:] == 2 * [route.SEARCH]
 
 
 def test_what_is_packed_for_onednn_is_packed_once_and_not_in_its_time():
@@ -163,7 +215,9 @@ def test_packed_weights_are_read_in_turn_as_in_a_model(work: str):
         assert len(pointers) > 4 and pointers[:4] == pointers[4:8] and len(set(pointers)) == 4
 
 
-@pytest.mark.parametrize(("work", "threads"), [(route.TRAINING, 1), (route.SEARCH, 1), (route.PACKED, 2)])
+@pytest.mark.parametrize(
+    ("work", "threads"), [(route.TRAINING, 1), (route.FORWARD, 1), (route.SEARCH, 1), (route.PACKED, 2)]
+)
 def test_what_waits_for_its_weights_is_measured_by_all_threads(work: str, threads: int):
     before, used = torch.get_num_threads(), set()
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from fairseq_rope.modules.cpu import onednn, route
 from fairseq_rope.modules.cpu.packing import PackedLinear, pack
-from fairseq_rope.modules.cpu.thresholds import MIN_ONEDNN_PRODUCTS
+from fairseq_rope.modules.cpu.thresholds import MIN_LARGE_DIMENSION, MIN_ONEDNN_PRODUCTS
 from fairseq_rope.modules.first_derivative import first_derivative_only
 
 _logger = logging.getLogger(__name__)
@@ -37,38 +37,38 @@ class Linear(nn.Linear):
         self.packed = pack(self)
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, training: bool = False) -> Tensor:
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, work: str | None = None) -> Tensor:
     """Return x W^T + b as `F.linear` does.
 
     Args:
         x: (..., in).
         weight: (out, in).
         bias: (out,) or None.
-        training: whether it is a product of a training step though nothing here has gradients.
+        work: one of `route.LARGE`, for a product of a training step though nothing here has gradients.
 
     Returns: (..., out).
     """
     if not x.is_cpu:  # where a search waits for Python most
         return F.linear(x, weight, bias)
     needs_bias = bias is not None and bias.requires_grad
-    has_gradients = torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad or needs_bias)
-    if not _is_for_onednn(x, weight, training=training or has_gradients):
-        return F.linear(x, weight, bias)
-    if has_gradients:
-        return _Linear.apply(x, weight, bias)
-    return _product(x, weight, bias)
+    if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad or needs_bias):
+        is_ours = any(_is_for_onednn(x, weight, work) for work in route.LARGE)
+        return _Linear.apply(x, weight, bias) if is_ours else F.linear(x, weight, bias)
+    return (_product if _is_for_onednn(x, weight, work or route.SEARCH) else F.linear)(x, weight, bias)
 
 
-def _is_for_onednn(x: Tensor, weight: Tensor, *, training: bool) -> bool:
+def _is_for_onednn(x: Tensor, weight: Tensor, work: str) -> bool:
     if not onednn.IS_USABLE:
         return False
     if x.dtype == torch.bfloat16:
         _tell_worth_of_bfloat16()
     is_float32 = x.dtype == weight.dtype == torch.float32
-    is_large = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
-    if not (is_float32 and is_large and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
+    pays = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
+    if not (is_float32 and pays and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
         return False
-    return route.is_onednn(route.TRAINING if training else route.SEARCH, torchs=F.linear, onednn=_product)
+    if work in route.LARGE and min(*weight.shape, x.numel() // x.size(-1)) < MIN_LARGE_DIMENSION:
+        work = route.TRAINING
+    return route.is_onednn(work, torchs=F.linear, onednn=_product)
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -81,7 +81,7 @@ class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
-        return _product(x, weight, bias)
+        return linear(x, weight, bias, work=route.FORWARD)
 
     @staticmethod
     @first_derivative_only
@@ -91,8 +91,8 @@ class _Linear(torch.autograd.Function):
         rows, grad_rows = x.flatten(0, -2), grad.flatten(0, -2)
         needs_x, needs_weight, needs_bias = ctx.needs_input_grad
         return (
-            _product(grad_rows, weight.T).view(x.shape) if needs_x else None,
-            _product(grad_rows.T, rows.T) if needs_weight else None,
+            linear(grad_rows, weight.T, None, work=route.INPUT_GRADIENT).view(x.shape) if needs_x else None,
+            linear(grad_rows.T, rows.T, None, work=route.WEIGHT_GRADIENT) if needs_weight else None,
             grad_rows.sum(dim=0) if needs_bias else None,
         )
 
