@@ -163,8 +163,13 @@ def test_a_layer_is_large_by_its_least_dimension(
 ):
     asked = []
     monkeypatch.setattr(route, "is_onednn", lambda work, **_: asked.append(work) or True)
-    linear.Linear(inputs, outputs)(torch.ones(rows, inputs, requires_grad=True)).sum().backward()
+    layer = linear.Linear(inputs, outputs)
+    layer(torch.ones(rows, inputs, requires_grad=True)).sum().backward()
     assert set(asked) == (set(route.LARGE) if is_large else {route.TRAINING})
+    asked.clear()
+    with torch.no_grad():
+        layer(torch.ones(rows, inputs))
+    assert asked == [route.FORWARD if is_large else route.SEARCH]
 
 
 @pytest.mark.parametrize("training", [True, False])

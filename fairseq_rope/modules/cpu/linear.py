@@ -66,7 +66,9 @@ def _is_for_onednn(x: Tensor, weight: Tensor, work: str) -> bool:
     pays = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
     if not (is_float32 and pays and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
         return False
-    if work in route.LARGE and min(*weight.shape, x.numel() // x.size(-1)) < MIN_LARGE_DIMENSION:
+    if min(*weight.shape, x.numel() // x.size(-1)) >= MIN_LARGE_DIMENSION:
+        work = route.FORWARD if work == route.SEARCH else work
+    elif work in route.LARGE:
         work = route.TRAINING
     return route.is_onednn(work, torchs=F.linear, onednn=_product)
 

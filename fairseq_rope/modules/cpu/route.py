@@ -1,13 +1,16 @@
 """Which library computes float32 products on this processor: measured on first use, not assumed.
 
 torch calls one library for them on the CPU, MKL on x86, and can call oneDNN. Which is faster depends on the processor:
-on AMD's Zen 5 oneDNN is, by 2.3 times, on Intel's Sapphire Rapids MKL is. Training, search, and search with weights
-that are packed for oneDNN are measured apart, each once in a process, in about 0.1 seconds. Training's three products
-of large layers are measured one by one: on Zen 4 oneDNN makes the forward product and the gradient of the input 1.05 to
-1.5 times as fast, but not the gradient of the weight, nor small products. Packed weights are measured by the rows of a
-batch, and by those of one sentence, where the longer call of oneDNN may cost more than it wins, or its reading of the
-weight in its order may win most. Products of bfloat16 are oneDNN's anyway: there the question is whether packing their
-weights is worth it.
+on AMD's Zen 5 oneDNN is, by 2.3 times, on Intel's Sapphire Rapids MKL is. Each kind of product is measured once in a
+process, in about 0.1 seconds:
+
+- The three products of a large layer, of which evaluation has the first, one by one: on Zen 4 oneDNN makes the forward
+  product and the gradient of the input 1.05 to 1.5 times as fast, but not the gradient of the weight.
+- Smaller products, of training together and of a search.
+- Products with weights that are packed for oneDNN, by the rows of a batch, and by those of one sentence, where the
+  longer call of oneDNN may cost more than it wins, or its reading of the weight in its order may win most.
+
+Products of bfloat16 are oneDNN's anyway: there the question is whether packing their weights is worth it.
 
 FAIRSEQ_ROPE_PRODUCTS=torch or =onednn, in the environment, chooses without measuring.
 """
@@ -32,7 +35,7 @@ TRAINING, SEARCH, PACKED = "training", "search", "search with packed weights"
 PACKED_FEW_ROWS = "search of one sentence with packed weights"
 PACKED_BFLOAT16, BFLOAT16 = "search with packed bfloat16 weights", "bfloat16"
 FORWARD, INPUT_GRADIENT, WEIGHT_GRADIENT = LARGE = (
-    "large layers in training",
+    "large layers",
     "gradients of large layers' inputs",
     "gradients of large layers' weights",
 )
