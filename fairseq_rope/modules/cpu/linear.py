@@ -52,12 +52,15 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None, *, work: str | None =
         return F.linear(x, weight, bias)
     needs_bias = bias is not None and bias.requires_grad
     if torch.is_grad_enabled() and (x.requires_grad or weight.requires_grad or needs_bias):
-        is_ours = any(_is_for_onednn(x, weight, work) for work in route.LARGE)
+        is_ours = _is_for_onednn(x, weight, large=route.LARGE, small=route.TRAINING)
         return _Linear.apply(x, weight, bias) if is_ours else F.linear(x, weight, bias)
-    return (_product if _is_for_onednn(x, weight, work or route.SEARCH) else F.linear)(x, weight, bias)
+    small = route.TRAINING if work else route.SEARCH
+    is_ours = _is_for_onednn(x, weight, large=(work or route.FORWARD,), small=small)
+    return _product(x, weight, bias) if is_ours else F.linear(x, weight, bias)
 
 
-def _is_for_onednn(x: Tensor, weight: Tensor, work: str) -> bool:
+def _is_for_onednn(x: Tensor, weight: Tensor, *, large: tuple[str, ...], small: str) -> bool:
+    """Return whether oneDNN makes any of the products `large`, or `small` where the layer is."""
     if not onednn.IS_USABLE:
         return False
     if x.dtype == torch.bfloat16:
@@ -66,11 +69,9 @@ def _is_for_onednn(x: Tensor, weight: Tensor, work: str) -> bool:
     pays = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
     if not (is_float32 and pays and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
         return False
-    if min(*weight.shape, x.numel() // x.size(-1)) >= MIN_LARGE_DIMENSION:
-        work = route.FORWARD if work == route.SEARCH else work
-    elif work in route.LARGE:
-        work = route.TRAINING
-    return route.is_onednn(work, torchs=F.linear, onednn=_product)
+    is_large = min(*weight.shape, x.numel() // x.size(-1)) >= MIN_LARGE_DIMENSION
+    works = large if is_large else (small,)
+    return any(route.is_onednn(work, torchs=F.linear, onednn=_product) for work in works)
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
