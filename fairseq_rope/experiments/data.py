@@ -31,8 +31,8 @@ reach               what a model needs to reach the best validation loss of the 
                     these three over the seeds in `reached` alone
 signatures          NAME of a score -> [signature], one unless runs were scored in different ways
 notes               [text]: runs left out since they have no validation, in what the origin of runs differs, trainings
-                    that have not ended, text scored in spite of a breach, runs that predict the same of all examples,
-                    seeds without a pair
+                    that have not ended, text scored in spite of a breach, runs that predict the same of all examples or
+                    read some of them cut, seeds without a pair
 """
 
 import dataclasses

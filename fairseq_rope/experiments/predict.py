@@ -14,6 +14,7 @@ from torch import Tensor
 from fairseq_rope.checkpoints.labels import class_names
 from fairseq_rope.checkpoints.loading import brief, load_with_task
 from fairseq_rope.experiments.targets import read_targets
+from fairseq_rope.scoring.prediction_report import CUT_NOTE
 from fairseq_rope.scoring.predictions import Predictions
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.recorded import check_recorded
@@ -81,8 +82,14 @@ class Classifier:
             )
         targets = read_targets(dataset, self.classes, subset=subset, dictionary=self.labels)
         outputs = self._outputs(dataset, max(max_tokens, longest))
-        note = [f"{cut} of {len(outputs)} examples are cut to {self.cfg.max_positions} tokens"] if cut else []
-        return _predictions(outputs, targets, self.classes), note
+        notes = [f"{cut} of {len(outputs)} {CUT_NOTE}{self._longest()}"] if cut else []
+        return _predictions(outputs, targets, self.classes), notes
+
+    def _longest(self) -> str:
+        """Return what is left of an example that is cut."""
+        option = self.cfg.max_option_length if self.ranks else None
+        choice = f", and each text to choose to {option} of these" if option is not None else ""
+        return f"{self.cfg.max_positions} tokens{choice}"
 
     def _head_name(self) -> str:
         name = getattr(self.cfg, "classification_head_name", None) or getattr(self.cfg, "ranking_head_name", None)

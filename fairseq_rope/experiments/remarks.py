@@ -6,7 +6,7 @@ from pathlib import Path
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import TRAINED, Model, is_trained, reports
 from fairseq_rope.scoring.checks import ORDER_NOTE
-from fairseq_rope.scoring.prediction_report import CONSTANT_NOTE
+from fairseq_rope.scoring.prediction_report import CONSTANT_NOTE, CUT_NOTE
 
 
 def run_folders(models: Sequence[Model]) -> list[Path]:
@@ -27,7 +27,7 @@ def score_signatures(folders: Sequence[Path]) -> dict[str, list[str]]:
 
 
 def run_notes(folders: Sequence[Path]) -> list[str]:
-    """Return notes: trainings that have not ended, what was wrong and scored nevertheless, constant predictions."""
+    """Return notes: trainings that have not ended, what was wrong and scored nevertheless, and those on predictions."""
     logs = {folder: read_train_log(folder / TRAINED) for folder in folders if is_trained(folder)}
     unfinished = [
         f"note on {folder.name}: its training has not ended: {log.updates:,} updates so far"
@@ -41,15 +41,15 @@ def run_notes(folders: Sequence[Path]) -> list[str]:
         for note in report.get("notes", [])
         if note.startswith(("--allow", ORDER_NOTE))
     ]
-    return unfinished + scored + _constant_notes(folders)
+    return unfinished + scored + _prediction_notes(folders)
 
 
-def _constant_notes(folders: Sequence[Path]) -> list[str]:
-    """Return a line for each set and the trained models that predict the same of all its examples."""
+def _prediction_notes(folders: Sequence[Path]) -> list[str]:
+    """Return a line for each set and the trained models that predict the same of all its examples, or read them cut."""
     runs: dict[tuple[str, str], list[str]] = {}
     for folder in filter(is_trained, folders):
         for name, report in reports(folder).items():
             for note in report.get("notes", []):
-                if note.startswith(CONSTANT_NOTE):
+                if note.startswith(CONSTANT_NOTE) or CUT_NOTE in note:
                     runs.setdefault((name, note), []).append(folder.name)
     return [f"note on {name} of {', '.join(names)}: {note}" for (name, note), names in runs.items()]

@@ -15,6 +15,8 @@ from fairseq_rope_data.errors import UserError
 
 # how the note begins on a model that predicts the same of every example
 CONSTANT_NOTE = "every prediction is "
+# what the note on examples that were cut has after their number
+CUT_NOTE = "examples are cut to "
 
 
 @dataclass(frozen=True)

@@ -105,6 +105,19 @@ def test_predictions_of_one_class_alone_are_remarked_below_the_table_once_for_al
     assert remark in page_contents([work])["missing"] and remark in json.loads(results_json(work))["notes"]
 
 
+def test_examples_that_are_cut_are_remarked_below_the_table_once_for_all_runs(work: Path):
+    notes = {"roformer": "7 of 60 examples are cut to 32 tokens", "bert": "9 of 60 examples are cut to 16 tokens"}
+    for name, note in notes.items():
+        for seed in ("", "-seed2", "-seed3"):
+            path = work / f"{name}{seed}" / "score-valid.json"
+            report = json.loads(path.read_text())
+            path.write_text(json.dumps({**report, "notes": [note, "wrote submission/SST-2.tsv"]}))
+    remarks = [f"note on valid of {name}, {name}-seed2, {name}-seed3: {note}" for name, note in sorted(notes.items())]
+    text = results_text(work, sorted(NAMES)).partition("\n\n")[0]
+    assert text.splitlines()[-2:] == remarks
+    assert {*remarks} <= {*page_contents([work])["missing"]} and "wrote" not in text
+
+
 def test_what_is_undefined_of_equal_predictions_is_said_of_the_scores_that_there_are():
     notes = [
         report_on(Predictions(classes, LABELS, ["1"] * len(LABELS)), metrics).notes

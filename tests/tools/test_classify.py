@@ -193,4 +193,5 @@ def test_examples_that_are_cut_by_their_option_are_counted(tuned: Tuned, classif
     torch.save(state, tmp_path / "cut.pt")
     report = json.loads(classify("--path", tmp_path / "cut.pt", "--data", tuned.data, "--json"))
     cut = sum(max(len(b.split()), len(c.split())) + 2 > 4 for b, c in zip(*tuned.lines[1:], strict=True))
-    assert 0 < cut < 20 and report["notes"][0] == f"{cut} of 20 examples are cut to 512 tokens"
+    note = f"{cut} of 20 examples are cut to 512 tokens, and each text to choose to 4 of these"
+    assert 0 < cut < 20 and report["notes"][0] == note
