@@ -32,7 +32,7 @@ reach               what a model needs to reach the best validation loss of the 
 signatures          NAME of a score -> [signature], one unless runs were scored in different ways
 notes               [text]: runs left out since they have no validation, in what the origin of runs differs, trainings
                     that have not ended, text scored in spite of a breach, runs that predict the same of all examples or
-                    read some of them cut, seeds without a pair
+                    read some of them cut, examples of one label alone, seeds without a pair
 """
 
 import dataclasses

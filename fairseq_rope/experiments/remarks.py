@@ -6,7 +6,7 @@ from pathlib import Path
 from fairseq_rope.experiments.train_log import read_train_log
 from fairseq_rope.experiments.work_folder import TRAINED, Model, is_trained, reports
 from fairseq_rope.scoring.checks import ORDER_NOTE
-from fairseq_rope.scoring.prediction_report import CONSTANT_NOTE, CUT_NOTE
+from fairseq_rope.scoring.prediction_report import CONSTANT_NOTES, CUT_NOTE
 
 
 def run_folders(models: Sequence[Model]) -> list[Path]:
@@ -45,11 +45,11 @@ def run_notes(folders: Sequence[Path]) -> list[str]:
 
 
 def _prediction_notes(folders: Sequence[Path]) -> list[str]:
-    """Return a line for each set and the trained models that predict the same of all its examples, or read them cut."""
+    """Return a line for each set and the trained models of which a note tells how little its scores may say."""
     runs: dict[tuple[str, str], list[str]] = {}
     for folder in filter(is_trained, folders):
         for name, report in reports(folder).items():
             for note in report.get("notes", []):
-                if note.startswith(CONSTANT_NOTE) or CUT_NOTE in note:
+                if note.startswith(CONSTANT_NOTES) or CUT_NOTE in note:
                     runs.setdefault((name, note), []).append(folder.name)
     return [f"note on {name} of {', '.join(names)}: {note}" for (name, note), names in runs.items()]

@@ -2,7 +2,7 @@
 
 A score is scikit-learn's or scipy's. On resampled test sets, thousands of them, those of classes and Pearson's are
 computed from sums, all at once; tests hold both against each other. A score that is undefined, of predictions
-that are all the same, is 0.
+or labels that are all the same, is 0.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ class PredictionMetric:
         resampled: of labels, predictions and how often each example is in a resampled set, (S, N): a score of each
             set, (S,).
         two_classes: it needs two, the second of which is the positive one.
-        correlation: it is undefined where all predictions are the same.
+        correlation: it is undefined where all predictions, or all labels, are the same.
     """
 
     package: str

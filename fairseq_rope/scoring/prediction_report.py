@@ -13,8 +13,8 @@ from fairseq_rope.scoring.predictions import Predictions
 from fairseq_rope.scoring.resampling import SAMPLES, Resampled, ResampledScores, draws, interval, resampling_seed
 from fairseq_rope_data.errors import UserError
 
-# how the note begins on a model that predicts the same of every example
-CONSTANT_NOTE = "every prediction is "
+# how the notes begin on a model that predicts the same of every example, and on examples of one label
+CONSTANT_NOTES = ("every prediction is ", "every label is ")
 # what the note on examples that were cut has after their number
 CUT_NOTE = "examples are cut to "
 
@@ -65,18 +65,19 @@ def report_on(found: Predictions, metrics: Sequence[str] = ()) -> PredictionRepo
         value, (low, high) = scored.texts[0].score, interval(scored.texts[0].samples)
         text = f"{name} = {value:.2f} [{low:.2f}, {high:.2f}]"
         report.scores.append(ExampleScore(name, value, text, scored.signature, low, high))
-    if len({*found.predictions}) == 1:
-        report.notes.append(_one_prediction(found.predictions[0], names))
+    for beginning, column in zip(CONSTANT_NOTES, (found.predictions, found.labels), strict=True):
+        if len({*column}) == 1:
+            report.notes.append(f"{beginning}{column[0]}{_undefined(names)}")
     return report
 
 
-def _one_prediction(prediction: str, metrics: Sequence[str]) -> str:
-    """Return the note on predictions that are all the same."""
+def _undefined(metrics: Sequence[str]) -> str:
+    """Return what a note on predictions or labels that are all the same says of scores."""
     undefined = [name for name in metrics if METRICS[name].correlation]
     if not undefined:
-        return f"{CONSTANT_NOTE}{prediction}"
+        return ""
     verbs = ("are", "count") if len(undefined) > 1 else ("is", "counts")
-    return f"{CONSTANT_NOTE}{prediction}, so {' and '.join(undefined)} {verbs[0]} undefined and {verbs[1]} as 0"
+    return f", so {' and '.join(undefined)} {verbs[0]} undefined and {verbs[1]} as 0"
 
 
 def bootstrap_predictions(systems: Mapping[str, Sequence[Predictions]], metrics: Sequence[str]) -> list[Bootstrap]:

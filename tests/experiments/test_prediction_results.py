@@ -1,6 +1,7 @@
 """Results of classification: models beside baselines that were never trained, and paired bootstraps of predictions."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,6 +117,19 @@ def test_examples_that_are_cut_are_remarked_below_the_table_once_for_all_runs(wo
     text = results_text(work, sorted(NAMES)).partition("\n\n")[0]
     assert text.splitlines()[-2:] == remarks
     assert {*remarks} <= {*page_contents([work])["missing"]} and "wrote" not in text
+
+
+def test_examples_of_one_label_alone_are_remarked_below_the_table(work: Path):
+    found = Predictions(("0", "1"), ["0"] * len(LABELS), LABELS)
+    report = report_on(found, ["accuracy", "f1", "matthews"])
+    note = "every label is 0, so matthews is undefined and counts as 0"
+    assert report.notes == [note] and [score.value for score in report.scores] == [50, 0, 0]
+    assert report_on(replace(found, predictions=found.labels), ["accuracy"]).notes == [
+        "every prediction is 0",
+        "every label is 0",
+    ]
+    (work / "bert" / "score-valid.json").write_text(report_json(report, ("scikit-learn",)))
+    assert f"note on valid of bert: {note}" in results_text(work, NAMES).splitlines()
 
 
 def test_what_is_undefined_of_equal_predictions_is_said_of_the_scores_that_there_are():
