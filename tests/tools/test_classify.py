@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from fairseq_rope import RoformerModel
 from fairseq_rope.checkpoints.loading import load_with_task
+from tests.support import ROOT
 from tests.support.glue import SMALL
 from tests.support.tuned import Tuned, rows, two_columns
 
@@ -43,6 +45,16 @@ def test_each_example_has_the_class_that_it_has_alone(tuned: Tuned, classify, tm
     assert report["scores"][0]["value"] == pytest.approx(100 * right / 20)
     cut = sum(len(f"{a} {b}".split()) + 3 > 24 for a, b in zip(*tuned.lines[:2], strict=True))
     assert cut > 0 and report["notes"][0] == f"{cut} of 20 examples are cut to 24 tokens"
+
+
+def test_a_pair_is_encoded_in_python_as_the_docs_say(tuned: Tuned, tmp_path: Path):
+    data = two_columns(tuned, tmp_path)
+    model = RoformerModel.from_pretrained(str(tuned.classes.parent), tuned.classes.name, str(data)).eval()
+    assert "`model.encode(first, second, no_separator=True)`" in (ROOT / "docs" / "encoder.md").read_text()
+    for first, second in zip(*tuned.lines[:2], strict=True):
+        tokens = model.encode(first, second, no_separator=True)[:24]
+        found = model.predict("sentence_classification_head", tokens, return_logits=True)
+        torch.testing.assert_close(found, torch.tensor(alone(tuned.classes, data, [[first, second]])))
 
 
 def test_a_number_is_that_of_the_example_alone_and_glue_gets_it_on_its_scale(tuned: Tuned, classify, tmp_path: Path):
