@@ -115,6 +115,15 @@ def complete_files(*paths: Path) -> Iterator[list[Path]]:
             part.unlink(missing_ok=True)
 
 
+def check_can_be_written(path: Path) -> None:
+    """Check what `complete_file` checks, before there is anything to write.
+
+    Raises:
+        UserError: as there, but for a lack of space.
+    """
+    _target(path)
+
+
 def check_apart(written: Iterable[Path], read: Iterable[Path]) -> None:
     """Check that no file is written that is read too, by another name or a link even.
 

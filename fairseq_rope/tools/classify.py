@@ -36,7 +36,7 @@ from fairseq_rope.scoring.predictions import Predictions, write_predictions
 from fairseq_rope.scoring.report_file import report_json, report_text
 from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
-from fairseq_rope_data.files import check_apart
+from fairseq_rope_data.files import check_apart, check_can_be_written
 from fairseq_rope_data.glue_tasks import TASKS
 
 PACKAGES = ("scikit-learn", "scipy")
@@ -105,6 +105,7 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError(f"--length must be at least 1, but is {args.length}")
     if args.output is not None and args.pretrained is None:
         check_apart([args.output], _read_files(args))
+        check_can_be_written(args.output)  # or what is predicted in minutes would be lost
 
 
 def _read_files(args: argparse.Namespace) -> list[Path]:

@@ -150,6 +150,15 @@ def test_what_cannot_be_scored_is_named(tuned: Tuned, classify, tmp_path: Path):
     assert error.startswith(f"classify: error: cannot read {tmp_path}/train.label: ")
 
 
+def test_an_output_that_cannot_be_written_is_named_before_a_model_is_loaded(classify, tmp_path: Path):
+    given = ("--path", tmp_path / "missing.pt", "--data", tmp_path, "--output")
+    for output, problem in (
+        (tmp_path / "no" / "out", f"there is no folder {tmp_path}/no"),
+        (tmp_path, "it is a folder"),
+    ):
+        assert classify(*given, output) == f"classify: error: cannot write {output}: {problem}"
+
+
 def test_a_pretrained_model_gives_its_own_options_once_it_fits(tuned: Tuned, classify, tmp_path: Path):
     words = tuned.data / "input0" / "dict.txt"
     given = ("--pretrained", tuned.classes, "--dictionary")
