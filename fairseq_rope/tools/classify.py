@@ -103,9 +103,12 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError(f"--max-tokens must be at least 1, but is {args.max_tokens}")
     if args.length < 1:
         raise UserError(f"--length must be at least 1, but is {args.length}")
+    # before a model is loaded, or what it predicts in minutes would be lost
+    if args.submission is not None and args.submission.exists() and not args.submission.is_dir():
+        raise UserError(f"--submission must be a folder, but {args.submission} is a file")
     if args.output is not None and args.pretrained is None:
         check_apart([args.output], _read_files(args))
-        check_can_be_written(args.output)  # or what is predicted in minutes would be lost
+        check_can_be_written(args.output)
 
 
 def _read_files(args: argparse.Namespace) -> list[Path]:

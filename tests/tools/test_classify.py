@@ -159,6 +159,14 @@ def test_an_output_that_cannot_be_written_is_named_before_a_model_is_loaded(clas
         assert classify(*given, output) == f"classify: error: cannot write {output}: {problem}"
 
 
+def test_a_submission_that_cannot_be_written_is_named_before_a_model_is_loaded(classify, tmp_path: Path):
+    file = tmp_path / "file"
+    file.touch()
+    given = ("--path", tmp_path / "missing.pt", "--data", tmp_path, "--glue", "MRPC", "--subset", "test")
+    problem = f"--submission must be a folder, but {file} is a file"
+    assert classify(*given, "--submission", file) == f"classify: error: {problem}"
+
+
 def test_a_pretrained_model_gives_its_own_options_once_it_fits(tuned: Tuned, classify, tmp_path: Path):
     words = tuned.data / "input0" / "dict.txt"
     given = ("--pretrained", tuned.classes, "--dictionary")
