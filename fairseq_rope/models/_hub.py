@@ -33,7 +33,8 @@ class RoformerHubInterface(RobertaHubInterface):
         """Return the likeliest words for a `<mask>`, best first.
 
         In the place of fairseq's (0.12.2 and main), which glues a word to the one before it unless the segmentation is
-        GPT-2's, and mixes up the probabilities where `</s>` is among the likeliest.
+        GPT-2's, mixes up the probabilities where `</s>` is among the likeliest, and asks the task for its mask, which
+        those of fine-tuned models do not name.
 
         Args:
             masked_input: text with one `<mask>`.
@@ -48,14 +49,15 @@ class RoformerHubInterface(RobertaHubInterface):
         if len(parts) != 2:
             raise ValueError(f"the input must have one {MASK}, but is {masked_input!r}")
         words = self.task.source_dictionary
+        mask = words.index(MASK)
         pieces = f"<s> {parts[0]} {MASK} {parts[1]} </s>"
         tokens = words.encode_line(pieces, append_eos=False, add_if_not_exist=False)[None].long().to(self.device)
         with utils.model_eval(self.model), torch.no_grad():
-            logits, _ = self.model(tokens, masked_tokens=tokens.eq(self.task.mask_idx))
+            logits, _ = self.model(tokens, masked_tokens=tokens.eq(mask))
         # (1, V) -> (V,)
         probabilities = logits[0].float().softmax(dim=0)
         candidates = probabilities.clone()
-        special = [words.bos(), words.pad(), words.eos(), words.unk(), self.task.mask_idx]
+        special = [words.bos(), words.pad(), words.eos(), words.unk(), mask]
         candidates[special] = -1
         found = []
         for index in candidates.topk(min(topk, len(words) - len(special))).indices.tolist():

@@ -58,7 +58,7 @@ def report_on(found: Predictions, metrics: Sequence[str] = ()) -> PredictionRepo
     if not found.labels:
         report.notes.append("no scores: the examples have no labels")
         return report
-    names = [*metrics] or [*default_metrics(found.classes)]
+    names = [*dict.fromkeys(metrics)] or [*default_metrics(found.classes)]
     check_metrics(names, found.classes)
     for name in names:
         scored = _resampled(name, [found])

@@ -94,6 +94,9 @@ def test_a_head_is_tuned_kept_in_the_checkpoint_and_predicts(pretrained: Pretrai
             best = model.predict("kind", model.encode(line)).argmax().item()
             right += labels[best + labels.nspecial] == label
     assert right >= 38  # of 40 that it has not seen
+    # its head of masked tokens is there still
+    ((text, _, word),) = model.fill_mask("the old <mask> likes Anna today .", topk=1)
+    assert text == f"the old {word} likes Anna today ."
 
 
 def test_sentences_are_ranked(pretrained: Pretrained, tmp_path: Path):

@@ -96,7 +96,7 @@ def made(seed: int, *, right: float, size: int = 80) -> Predictions:
 
 
 def test_a_report_is_of_the_form_that_results_reads(tmp_path: Path):
-    report = report_on(made(1, right=0.9), ["f1", "accuracy"])
+    report = report_on(made(1, right=0.9), ["f1", "accuracy", "f1"])
     (tmp_path / "score-valid.json").write_text(report_json(report, ("scikit-learn", "scipy")))
     read = read_report(tmp_path / "score-valid.json")
     assert [each["name"] for each in read["scores"]] == ["f1", "accuracy"]
