@@ -80,11 +80,19 @@ def has_kernel(device: torch.device) -> bool:
 
 
 def _begin(weight: Tensor, state: dict[str, Any]) -> int:
-    """Count a step in the state of a weight, made as fairseq makes it, and return its number."""
+    """Count a step in the state of a weight, made as fairseq makes it, and return its number.
+
+    Raises:
+        ValueError: a moment has another shape; the kernel doesn't look, and would write past its end.
+    """
     if not state:
         state |= {"step": 0, "exp_avg": torch.zeros_like(weight), "exp_avg_sq": torch.zeros_like(weight)}
-    for name in ("exp_avg", "exp_avg_sq"):  # a checkpoint of --fp16 may hold another type
-        state[name] = state[name].to(weight)
+    for name in ("exp_avg", "exp_avg_sq"):
+        if state[name].shape != weight.shape:
+            expected, found = tuple(weight.shape), tuple(state[name].shape)
+            raise ValueError(f"{name} of the optimizer's state must be {expected}, as its weight, but is {found}")
+        # a checkpoint of --fp16 may hold another type, one of a transposed weight another order in memory
+        state[name] = state[name].to(weight).contiguous()
     state["step"] += 1
     return int(state["step"])
 

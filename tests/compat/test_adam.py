@@ -91,6 +91,36 @@ def test_it_goes_on_from_fairseqs_state(fused: list[int]):
     assert fused
 
 
+def test_moments_that_lie_in_another_order_in_memory_are_those_of_their_weights(fused: list[int]):
+    mine, theirs = make(), make()
+    for optimizer in (mine, theirs):
+        give_gradients(optimizer, 1)
+        by_fairseq(optimizer)
+        give_gradients(optimizer, 5)
+    state = mine.state[weights_of(mine)[0]]
+    for moment in ("exp_avg", "exp_avg_sq"):  # as after a training with a transposed weight
+        state[moment] = state[moment].T.contiguous().T
+    mine.step()
+    by_fairseq(theirs)
+    assert_same_state(mine, theirs)
+    assert fused
+
+
+@pytest.mark.parametrize("moment", ["exp_avg", "exp_avg_sq"])
+@pytest.mark.parametrize("shape", [(14, 33), (33, 7)], ids=str)
+def test_moments_of_another_shape_are_an_error_and_never_reach_the_kernel(
+    shape: tuple[int, ...], moment: str, fused: list[int]
+):
+    optimizer = make()
+    give_gradients(optimizer, 1)
+    by_fairseq(optimizer)
+    optimizer.state[weights_of(optimizer)[0]][moment] = torch.zeros(shape)
+    message = rf"{moment} of the optimizer's state must be \(7, 33\), as its weight, but is \({shape[0]}, {shape[1]}\)"
+    with pytest.raises(ValueError, match=message):
+        optimizer.step()
+    assert not fused
+
+
 def as_bfloat16(weight: Tensor) -> None:
     weight.data = weight.data.bfloat16()
     weight.grad = torch.ones_like(weight)
