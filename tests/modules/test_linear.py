@@ -67,6 +67,13 @@ def test_products_do_go_through_onednn(monkeypatch: pytest.MonkeyPatch):
     assert len(calls) == 3
 
 
+@pytest.mark.parametrize("bias", [torch.randn(40)[::2], torch.randn(1).expand(20)], ids=["gaps", "one number"])
+@pytest.mark.parametrize("trained", [True, False])
+def test_a_bias_is_read_number_by_number_however_it_lies_in_memory(bias: Tensor, trained: bool):
+    x, weight = torch.randn(7, 12), torch.randn(20, 12).requires_grad_(trained)
+    torch.testing.assert_close(linear(x, weight, bias), F.linear(x, weight, bias), **PRODUCTS)
+
+
 @pytest.mark.parametrize("transposed", [False, True], ids=["rows", "columns"])
 def test_weights_with_gaps_are_never_left_to_onednn(monkeypatch: pytest.MonkeyPatch, transposed: bool):
     # it would take them, for a loop that is a thousand times slower

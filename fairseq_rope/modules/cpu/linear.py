@@ -77,7 +77,8 @@ def _is_for_onednn(x: Tensor, weight: Tensor, *, large: tuple[str, ...], small: 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     # for rows or columns with gaps between them oneDNN has a reference loop only, a thousand times slower
     weight = weight if weight.is_contiguous() or weight.T.is_contiguous() else weight.contiguous()
-    return onednn.product(x, weight, bias)
+    # of a bias it reads whatever lies behind the first number
+    return onednn.product(x, weight, None if bias is None else bias.contiguous())
 
 
 class _Linear(torch.autograd.Function):
