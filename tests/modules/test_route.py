@@ -68,6 +68,14 @@ def test_the_time_in_which_others_have_the_processor_is_not_counted():
     assert route.is_onednn(route.SEARCH, torchs=slow, onednn=waiting)
 
 
+def test_where_the_processors_time_is_counted_in_long_ticks_the_clock_on_the_wall_decides(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(route.time, "thread_time", lambda: time.perf_counter() // 1.0)
+    assert route.is_onednn(route.TRAINING, torchs=waiting, onednn=quick)
+    assert not route.is_onednn(route.SEARCH, torchs=quick, onednn=waiting)
+
+
 @pytest.mark.parametrize(("value", "chosen"), [("torch", False), ("onednn", True), ("OneDNN", True)])
 def test_the_users_choice_is_not_measured(monkeypatch: pytest.MonkeyPatch, value: str, chosen: bool):
     monkeypatch.setenv(route.VARIABLE, value)
