@@ -113,6 +113,20 @@ def test_threads_that_ask_at_once_wait_for_one_measurement(monkeypatch: pytest.M
     assert calls == [1] and answers == [True] * 8
 
 
+@pytest.mark.parametrize("work", [route.SEARCH, route.BFLOAT16])
+def test_products_of_float32_are_measured_in_float32_under_autocast_too(work: str):
+    dtypes = set()
+
+    def product(x: Tensor, weight: Tensor) -> Tensor:
+        y = F.linear(x, weight)
+        dtypes.add(y.dtype)
+        return y
+
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        route.gain(work, torchs=product, onednn=quick)
+    assert dtypes == {torch.float32}
+
+
 def test_measuring_changes_neither_random_numbers_nor_threads_nor_gradients():
     random, threads = torch.get_rng_state(), torch.get_num_threads()
     x = torch.ones(1, requires_grad=True)

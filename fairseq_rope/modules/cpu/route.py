@@ -88,7 +88,9 @@ def gain(work: str, *, torchs: Product, onednn: Product, prepare: Prepare = _as_
     rows, inputs, outputs = SHAPES[work]
     weights = WEIGHTS.get(work, 1)
     dtype = torch.bfloat16 if work == PACKED_BFLOAT16 else torch.float32
-    with torch.no_grad(), _threads(torch.get_num_threads() if work in WEIGHTS else 1):
+    threads = torch.get_num_threads() if work in WEIGHTS else 1
+    # what is asked for the first time under autocast holds outside of it, too
+    with torch.no_grad(), torch.autocast("cpu", enabled=False), _threads(threads):
         x, grad = torch.ones(rows, inputs, dtype=dtype), torch.ones(rows, outputs, dtype=dtype)
         pairs = [(x, torch.ones(outputs, inputs, dtype=dtype)) for _ in range(weights)]
         backward = {INPUT_GRADIENT: (grad, pairs[0][1].T), WEIGHT_GRADIENT: (grad.T, x.T)}
