@@ -55,6 +55,13 @@ def test_a_seed_gives_the_same_mask_and_another_another():
     assert torch.equal(masks[0], masks[1]) and not torch.equal(masks[0], masks[2])
 
 
+def test_a_default_device_of_the_process_is_none_of_its_business():
+    x = torch.ones(11, 13)
+    with torch.device("meta"):
+        y = drop(0.4, x)
+    assert y.device == x.device and 0 < y.eq(0).sum() < y.numel()
+
+
 @pytest.mark.parametrize(("p", "training"), [(0.5, False), (0.0, True)], ids=["evaluation", "p = 0"])
 def test_it_is_off(p: float, training: bool):
     x = torch.randn(10)

@@ -113,6 +113,19 @@ def test_threads_that_ask_at_once_wait_for_one_measurement(monkeypatch: pytest.M
     assert calls == [1] and answers == [True] * 8
 
 
+def test_products_of_the_processor_are_checked_and_measured_whatever_the_default_device():
+    devices = set()
+
+    def product(x: Tensor, weight: Tensor) -> Tensor:
+        devices.update((x.device.type, weight.device.type))
+        return quick(x, weight)
+
+    with torch.device("meta"):
+        assert onednn.is_usable() == onednn.IS_USABLE
+        route.gain(route.TRAINING, torchs=product, onednn=product)
+    assert devices == {"cpu"}
+
+
 @pytest.mark.parametrize("work", [route.SEARCH, route.BFLOAT16])
 def test_products_of_float32_are_measured_in_float32_under_autocast_too(work: str):
     dtypes = set()

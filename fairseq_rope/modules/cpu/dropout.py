@@ -44,8 +44,8 @@ def draw_mask(shape: Sequence[int], kept: int) -> Tensor:
     """
     size = math.prod(shape)
     # four elements share a random number of 64 bits
-    random = torch.empty(-(-size // 4), dtype=torch.int64).random_(-(2**63), None)
-    mask = torch.empty(size, dtype=torch.uint8)
+    random = torch.empty(-(-size // 4), dtype=torch.int64, device="cpu").random_(-(2**63), None)
+    mask = torch.empty(size, dtype=torch.uint8, device="cpu")
     return torch.lt(random.view(torch.int16)[:size], kept - _LEVELS // 2, out=mask).view(shape)
 
 

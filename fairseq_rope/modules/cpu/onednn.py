@@ -27,7 +27,7 @@ def is_usable(
 ) -> bool:
     """Return whether oneDNN's products are there, take these arguments and give `F.linear`'s numbers."""
     # small whole numbers, which bfloat16 has too
-    x, weight, bias = (torch.arange(float(n), dtype=dtype) for n in (12, 6, 2))
+    x, weight, bias = (torch.arange(float(n), dtype=dtype, device="cpu") for n in (12, 6, 2))
     x, weight = x.view(4, 3), weight.view(2, 3)
     try:
         with torch.no_grad():

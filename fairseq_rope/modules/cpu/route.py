@@ -16,6 +16,7 @@ FAIRSEQ_ROPE_PRODUCTS=torch or =onednn, in the environment, chooses without meas
 """
 
 import contextlib
+import functools
 import logging
 import os
 import statistics
@@ -91,8 +92,9 @@ def gain(work: str, *, torchs: Product, onednn: Product, prepare: Prepare = _as_
     threads = torch.get_num_threads() if work in WEIGHTS else 1
     # what is asked for the first time under autocast holds outside of it, too
     with torch.no_grad(), torch.autocast("cpu", enabled=False), _threads(threads):
-        x, grad = torch.ones(rows, inputs, dtype=dtype), torch.ones(rows, outputs, dtype=dtype)
-        pairs = [(x, torch.ones(outputs, inputs, dtype=dtype)) for _ in range(weights)]
+        ones = functools.partial(torch.ones, dtype=dtype, device="cpu")
+        x, grad = ones(rows, inputs), ones(rows, outputs)
+        pairs = [(x, ones(outputs, inputs)) for _ in range(weights)]
         backward = {INPUT_GRADIENT: (grad, pairs[0][1].T), WEIGHT_GRADIENT: (grad.T, x.T)}
         if work == TRAINING:
             pairs += backward.values()
