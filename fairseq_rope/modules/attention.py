@@ -162,7 +162,7 @@ class SelfAttention(Positioned, MultiheadAttention):
 
     def _project(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
         """Return queries, keys and values, (..., 3, H, D)."""
-        joined = None if self.packed is None else self.packed.product(query)
+        joined = None if self.packed is None else self.packed.product(query, self.q_proj, self.k_proj, self.v_proj)
         if joined is None:
             joined = self._joined_product(query, decoding)
         return joined.view(*query.shape[:-1], 3, self.num_heads, self.head_dim)

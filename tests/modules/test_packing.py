@@ -1,7 +1,9 @@
 """Packed weights: the numbers of the layers, also after these change, and never in training."""
 
 import copy
+import gc
 import pickle
+import weakref
 
 import pytest
 import torch
@@ -43,8 +45,9 @@ def test_bfloat16_is_packed_apart_and_float32_rows_are_none_of_it():
         return
     with torch.no_grad():
         expected = nn.functional.linear(x.bfloat16(), layer.weight, layer.bias)
-        torch.testing.assert_close(layer.packed.product(x.bfloat16()), expected, atol=2e-2, rtol=2e-2)
-        assert layer.packed.product(x) is None and layer.float().packed.product(x.bfloat16()) is None
+        torch.testing.assert_close(layer.packed.product(x.bfloat16(), layer), expected, atol=2e-2, rtol=2e-2)
+        assert layer.packed.product(x, layer) is None
+        assert layer.float().packed.product(x.bfloat16(), layer) is None
 
 
 def test_rows_with_gaps_and_in_another_order_are_multiplied_as_they_stand():
@@ -60,7 +63,7 @@ def test_several_layers_are_one_product():
     assert packed is not None
     with torch.no_grad():
         expected = torch.cat([layer(x) for layer in layers], dim=-1)
-        torch.testing.assert_close(packed.product(x), expected, **PRODUCTS)
+        torch.testing.assert_close(packed.product(x, *layers), expected, **PRODUCTS)
 
 
 def test_packed_products_do_go_through_onednn_and_are_packed_once(monkeypatch: pytest.MonkeyPatch):
@@ -115,6 +118,19 @@ def test_a_copy_and_a_pickle_have_the_weights_alone():
     assert isinstance(layer.packed, PackedLinear) and list(layer.state_dict()) == ["weight", "bias"]
 
 
+def test_a_layer_that_nobody_needs_is_freed_at_once():
+    layer = fixed()
+    with torch.no_grad():
+        layer(torch.randn(7, 12))
+    seen = weakref.ref(layer)
+    gc.disable()
+    try:
+        del layer
+        assert seen() is None
+    finally:
+        gc.enable()
+
+
 def test_small_weights_other_types_and_processors_where_it_is_slower_are_left_alone(monkeypatch: pytest.MonkeyPatch):
     layer = Linear(12, 20)
     assert pack(layer) is not None
@@ -134,12 +150,15 @@ def test_few_rows_are_torchs_where_they_are_measured_to_be_faster(monkeypatch: p
     monkeypatch.setitem(route._chosen, route.PACKED_FEW_ROWS, route.TORCH)
     layer = fixed()
     with torch.no_grad():
-        assert layer.packed.product(torch.randn(6, 12)) is None
-        assert layer.packed.product(torch.randn(7, 12)) is not None
-        joined = pack(Linear(12, 20), Linear(12, 20))  # twice the multiplications for a row
-        assert joined.product(torch.randn(2, 2, 12)) is not None and joined.product(torch.randn(3, 12)) is None
+        assert layer.packed.product(torch.randn(6, 12), layer) is None
+        assert layer.packed.product(torch.randn(7, 12), layer) is not None
+        layers = Linear(12, 20), Linear(12, 20)  # twice the multiplications for a row
+        joined = pack(*layers)
+        assert joined.product(torch.randn(2, 2, 12), *layers) is not None
+        assert joined.product(torch.randn(3, 12), *layers) is None
         monkeypatch.setitem(route._chosen, route.PACKED_FEW_ROWS, route.ONEDNN)
-        assert fixed().packed.product(torch.randn(1, 12)) is not None
+        layer = fixed()
+        assert layer.packed.product(torch.randn(1, 12), layer) is not None
 
 
 def test_only_few_rows_are_packed_where_they_alone_are_measured_to_be_faster(monkeypatch: pytest.MonkeyPatch):
@@ -148,6 +167,6 @@ def test_only_few_rows_are_packed_where_they_alone_are_measured_to_be_faster(mon
     layer = fixed()
     with torch.no_grad():
         few, more = torch.randn(2, 4, 12), torch.randn(3, 3, 12)
-        assert layer.packed.product(few) is not None and layer.packed.product(more) is None
+        assert layer.packed.product(few, layer) is not None and layer.packed.product(more, layer) is None
         for x in (few, more):
             torch.testing.assert_close(layer(x), nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)

@@ -29,7 +29,7 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor) -> Tensor:
         """Project `x` (..., in) to (..., out)."""
-        product = None if self.packed is None else self.packed.product(x)
+        product = None if self.packed is None else self.packed.product(x, self)
         return linear(x, self.weight, self.bias) if product is None else product
 
     def make_generation_fast_(self, **_: Any) -> None:

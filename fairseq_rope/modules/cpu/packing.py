@@ -21,35 +21,33 @@ class PackedLinear:
 
     A change is what autograd counts, or another tensor: not a write through `.data` or numpy.
     A copy of it, and a pickle, is None: the copy of a model may be trained.
+    It is given the layers anew each time, for a layer that it held and that holds it would be freed late.
 
     Args:
-        layers: what it is made of.
-        min_products: multiplications from which it is used.
-        max_rows: rows up to which it is.
+        min_rows: from which it is used.
+        max_rows: up to which it is.
     """
 
-    def __init__(self, layers: Sequence[nn.Linear], *, min_products: int = 0, max_rows: float = math.inf):
-        self._layers = layers
-        self._min_rows = min_products / sum(layer.weight.numel() for layer in layers)
-        self._max_rows = max_rows
+    def __init__(self, *, min_rows: float = 0, max_rows: float = math.inf):
+        self._min_rows, self._max_rows = min_rows, max_rows
         self._state: list[tuple[int, int]] = []  # none that a layer is ever in
         self._seen: list[Tensor] = []
 
-    def product(self, x: Tensor) -> Tensor | None:
-        """Return x W^T + b, (..., in) to (..., out), or None where that is not for packed weights.
+    def product(self, x: Tensor, *layers: nn.Linear) -> Tensor | None:
+        """Return x W^T + b of these layers, (..., in) to (..., out), or None where that is not for packed weights.
 
         That is where a gradient may be wanted, for another dtype or device, and for too few or too many rows.
         """
-        is_ours = x.dtype == self._layers[0].weight.dtype and x.dtype in onednn.PACKED_TYPES
+        is_ours = x.dtype == layers[0].weight.dtype and x.dtype in onednn.PACKED_TYPES
         is_plain = x.device.type == "cpu" and x.dim() > 1 and x.numel() > 0
         if not (is_ours and is_plain) or torch.is_grad_enabled() or not torch.backends.mkldnn.enabled:
             return None
         if torch.is_autocast_enabled("cpu") or not self._min_rows <= x.numel() / x.size(-1) <= self._max_rows:
             return None
-        state = _state(self._layers)
+        state = _state(layers)
         if state != self._state:
-            weights: list[Tensor] = [layer.weight for layer in self._layers]
-            biases: list[Tensor] = [layer.bias for layer in self._layers if layer.bias is not None]
+            weights: list[Tensor] = [layer.weight for layer in layers]
+            biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
             self._packed = onednn.packed(torch.cat(weights)), torch.cat(biases) if biases else None
             # kept, so that nothing new can lie where these do
             self._state, self._seen = state, [x.detach() for x in (*weights, *biases)]
@@ -69,18 +67,18 @@ def pack(*layers: nn.Linear) -> PackedLinear | None:
         layers: of the same input; all with a bias, or none.
     """
     weights = [layer.weight for layer in layers]
-    dtype = weights[0].dtype
-    if dtype not in onednn.PACKED_TYPES or sum(weight.numel() for weight in weights) < MIN_PACKED_WEIGHTS:
+    dtype, numbers = weights[0].dtype, sum(weight.numel() for weight in weights)
+    if dtype not in onednn.PACKED_TYPES or numbers < MIN_PACKED_WEIGHTS:
         return None
     if any(w.dtype != dtype or w.device.type != "cpu" or w.is_inference() for w in weights):
         return None
     if dtype == torch.bfloat16:
-        return PackedLinear(layers) if _is_faster(route.PACKED_BFLOAT16) else None
+        return PackedLinear() if _is_faster(route.PACKED_BFLOAT16) else None
     few, more = _is_faster(route.PACKED_FEW_ROWS), _is_faster(route.PACKED)
     if not (few or more):
         return None
-    min_products, max_rows = 0 if few else MIN_PACKED_PRODUCTS, math.inf if more else MAX_FEW_ROWS
-    return PackedLinear(layers, min_products=min_products, max_rows=max_rows)
+    min_rows, max_rows = 0 if few else MIN_PACKED_PRODUCTS / numbers, math.inf if more else MAX_FEW_ROWS
+    return PackedLinear(min_rows=min_rows, max_rows=max_rows)
 
 
 def _is_faster(work: str) -> bool:
