@@ -4,11 +4,13 @@ import copy
 import gc
 import pickle
 import weakref
+from typing import Any
 
 import pytest
 import torch
 from fairseq.optim.adam import Adam
 from torch import nn
+from torch.nn.utils import parametrizations, prune
 
 from fairseq_rope.modules.cpu import onednn, packing, route
 from fairseq_rope.modules.cpu.linear import Linear
@@ -95,6 +97,21 @@ def test_a_layer_that_changes_is_packed_again(change: str):
         else:
             layer.bfloat16().float()
         torch.testing.assert_close(layer(x), nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)
+
+
+@pytest.mark.parametrize("made_anew", [prune.identity, parametrizations.weight_norm], ids=["pruned", "weight norm"])
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_weights_that_are_made_anew_in_each_call_are_those_of_the_call(mode: Any, made_anew: Any):
+    layer, x = Linear(12, 20), torch.randn(7, 12)
+    made_anew(layer, "weight")
+    layer.make_generation_fast_(name="layer")
+    original = next(parameter for name, parameter in layer.named_parameters() if "orig" in name)
+    for _ in range(2):
+        with mode():
+            actual = layer(x)
+            torch.testing.assert_close(actual, nn.functional.linear(x, layer.weight, layer.bias), **PRODUCTS)
+        with torch.no_grad():
+            original.mul_(2)
 
 
 def test_gradients_other_types_and_autocast_are_never_packed(monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,6 @@ the order that the library computes with; for the rows of one sentence's beam th
 """
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -36,7 +35,8 @@ class PackedLinear:
     def product(self, x: Tensor, *layers: nn.Linear) -> Tensor | None:
         """Return x W^T + b of these layers, (..., in) to (..., out), or None where that is not for packed weights.
 
-        That is where a gradient may be wanted, for another dtype or device, and for too few or too many rows.
+        That is where a gradient may be wanted, for another dtype or device, for too few or too many rows, and for
+        weights made in inference mode, as pruning and norms of weights do in each call: they count no changes.
         """
         is_ours = x.dtype == layers[0].weight.dtype and x.dtype in onednn.PACKED_TYPES
         is_plain = x.device.type == "cpu" and x.dim() > 1 and x.numel() > 0
@@ -44,13 +44,17 @@ class PackedLinear:
             return None
         if torch.is_autocast_enabled("cpu") or not self._min_rows <= x.numel() / x.size(-1) <= self._max_rows:
             return None
-        state = _state(layers)
+        weights: list[Tensor] = [layer.weight for layer in layers]
+        biases: list[Tensor] = [bias for layer in layers if (bias := layer.bias) is not None]
+        parameters = (*weights, *biases)
+        if any(parameter.is_inference() for parameter in parameters):
+            return None
+        # what differs after a parameter has been written to or replaced
+        state = [(parameter._version, parameter.data_ptr()) for parameter in parameters]
         if state != self._state:
-            weights: list[Tensor] = [layer.weight for layer in layers]
-            biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
             self._packed = onednn.packed(torch.cat(weights)), torch.cat(biases) if biases else None
             # kept, so that nothing new can lie where these do
-            self._state, self._seen = state, [x.detach() for x in (*weights, *biases)]
+            self._state, self._seen = state, [parameter.detach() for parameter in parameters]
         return onednn.product(x, *self._packed)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> None:
@@ -87,9 +91,3 @@ def _is_faster(work: str) -> bool:
 
 def _packed_product(x: Tensor, weight: Tensor) -> Tensor:
     return onednn.product(x, weight, None)
-
-
-def _state(layers: Sequence[nn.Linear]) -> list[tuple[int, int]]:
-    """Return what differs after a parameter has been written to or replaced."""
-    parameters = (p for layer in layers for p in (layer.weight, layer.bias) if p is not None)
-    return [(parameter._version, parameter.data_ptr()) for parameter in parameters]
