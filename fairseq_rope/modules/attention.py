@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 from fairseq.modules import MultiheadAttention
-from torch import Tensor
+from torch import Tensor, nn
 
 from fairseq_rope.modules.attention_kernels import AttentionKernel, DecodingState, SoftmaxKernel
 from fairseq_rope.modules.cpu.linear import Linear, linear
@@ -162,7 +162,9 @@ class SelfAttention(Positioned, MultiheadAttention):
 
     def _project(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
         """Return queries, keys and values, (..., 3, H, D)."""
-        joined = None if self.packed is None else self.packed.product(query, self.q_proj, self.k_proj, self.v_proj)
+        joined = None
+        if self.packed is not None and self._can_join():  # layers and hooks may have changed since
+            joined = self.packed.product(query, self.q_proj, self.k_proj, self.v_proj)
         if joined is None:
             joined = self._joined_product(query, decoding)
         return joined.view(*query.shape[:-1], 3, self.num_heads, self.head_dim)
@@ -181,12 +183,17 @@ class SelfAttention(Positioned, MultiheadAttention):
         return torch.cat([proj(query) for proj in (self.q_proj, self.k_proj, self.v_proj)], dim=-1)
 
     def _joined_projection(self) -> tuple[Tensor, Tensor] | None:
-        """Return one weight and bias, (3 E, E) and (3 E,), or None where quantization noise works in hooks of each."""
+        """Return one weight and bias, (3 E, E) and (3 E,), or None where each layer is called by itself."""
         if not self._can_join():
             return None
         projections = (self.q_proj, self.k_proj, self.v_proj)
         return torch.cat([proj.weight for proj in projections]), torch.cat([proj.bias for proj in projections])
 
     def _can_join(self) -> bool:
-        projections = (self.q_proj, self.k_proj, self.v_proj)
-        return all(type(proj) is Linear and not proj._forward_pre_hooks for proj in projections)
+        """Return whether no layer is another one or has hooks, such as those of quantization noise."""
+        return all(type(proj) is Linear and not _has_hooks(proj) for proj in (self.q_proj, self.k_proj, self.v_proj))
+
+
+def _has_hooks(layer: nn.Module) -> bool:
+    backward = layer._backward_hooks or layer._backward_pre_hooks
+    return bool(layer._forward_pre_hooks or layer._forward_hooks or backward)

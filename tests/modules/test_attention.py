@@ -11,8 +11,9 @@ from torch import Tensor
 from fairseq_rope.models._options import rotary_embedding
 from fairseq_rope.modules import attention_core
 from fairseq_rope.modules.attention import SelfAttention
-from fairseq_rope.modules.cpu import accelerate
+from fairseq_rope.modules.cpu import accelerate, packing, route
 from fairseq_rope.modules.cpu.dropout import Dropout
+from fairseq_rope.modules.cpu.thresholds import MIN_TOKENS_TO_JOIN
 from fairseq_rope.modules.positions.base import PositionMethod
 from tests.support.models import SMALL, build_model
 from tests.support.near import AUTOCAST, GRADIENTS, SAME, near
@@ -140,7 +141,8 @@ def test_the_batch_can_be_reordered_between_steps(order, padding):
 def test_one_product_for_queries_keys_and_values_equals_three():
     attention, x, calls = make().double(), inputs(torch.float64), []
     accelerate(attention)
-    attention.q_proj.register_forward_hook(lambda *_: calls.append(1))
+    forward = attention.q_proj.forward
+    attention.q_proj.forward = lambda x: calls.append(1) or forward(x)  # no hook, with which weights are not joined
     many = x.repeat(1, 20, 1)  # enough tokens to join the weights
     near(attend(attention, many)[0], attend(attention, x)[0].repeat(1, 20, 1))
     assert len(calls) == 1  # of the few tokens
@@ -148,6 +150,44 @@ def test_one_product_for_queries_keys_and_values_equals_three():
     attention.zero_grad()
     for joined, separate in zip(gradients(attention, many)[1:], once, strict=True):
         near(joined, 20 * separate)
+
+
+def register(attention: SelfAttention, kind: str, calls: list[int]) -> None:
+    for layer in (attention.q_proj, attention.k_proj, attention.v_proj):
+        getattr(layer, f"register_{kind}_hook")(lambda *_: calls.append(1))
+
+
+@pytest.mark.parametrize("kind", ["forward_pre", "forward", "full_backward_pre", "full_backward"])
+@pytest.mark.parametrize("length", [T, 64], ids=["few tokens", "as many as are joined"])
+def test_hooks_of_queries_keys_and_values_are_called_however_many_tokens_there_are(length: int, kind: str):
+    attention, calls = make(), []
+    accelerate(attention)
+    register(attention, kind, calls)
+    x = torch.randn(length, B, E, requires_grad=True)
+    assert length == T or length * B >= MIN_TOKENS_TO_JOIN
+    attend(attention, x)[0].sum().backward()
+    assert len(calls) == 3
+
+
+@pytest.mark.parametrize("change", ["hook", "layer"])
+def test_a_hook_or_layer_that_comes_after_weights_were_packed_counts(change: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(packing, "MIN_PACKED_WEIGHTS", 1)
+    monkeypatch.setattr(route, "_chosen", dict.fromkeys(route.SHAPES, route.ONEDNN))
+    attention, x = make(), inputs()
+    accelerate(attention)
+    attention.make_generation_fast_()
+    with torch.no_grad():
+        before = attend(attention, x)[0]
+        if change == "hook":
+            attention.q_proj.register_forward_hook(lambda _, __, y: 2 * y)
+        else:
+            attention.q_proj = copy.deepcopy(attention.q_proj)
+            attention.q_proj.weight.mul_(2)
+            attention.q_proj.bias.mul_(2)
+        after = attend(attention, x)[0]
+        attention.packed = None
+        near(after, attend(attention, x)[0])
+        assert not torch.allclose(before, after, atol=1e-2)
 
 
 @MASK
