@@ -11,6 +11,7 @@ from fairseq.data.data_utils import collate_tokens
 from torch import Tensor
 
 from fairseq_rope.compat.fast_path import switch_off_fast_path
+from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope.modules.sentence_encoder import segment_ids
 from tests.support.encoders import LENGTHS, PAD, SMALL, WORDS, draw, encoder, padded, sentences, some
 from tests.support.near import GRADIENTS, LOGITS, near
@@ -160,6 +161,15 @@ def test_padding_that_is_asked_for_has_the_output_that_it_had_with_all_padding()
     asked = some(tokens) | tokens.eq(PAD)
     whole = model(tokens, return_all_hiddens=True)[0]
     near(model(tokens, masked_tokens=asked)[0], whole[asked], LOGITS["large weights"])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_batch_of_no_sentences_has_no_logits_as_robertas(layout: str):
+    tokens = padded()[:0]
+    for model in (encoder("roberta"), encoder(rope_layout=layout)):
+        logits = model(tokens)[0]
+        logits.sum().backward()
+        assert logits.shape == (*tokens.shape, len(model.encoder.dictionary))
 
 
 @torch.no_grad()

@@ -44,7 +44,7 @@ def rotate_(x: Tensor, phasors: Tensor, *, layout: str = "interleaved") -> None:
         dtype = torch.promote_types(x.dtype, torch.float32)
         wide = x.to(dtype, memory_format=torch.contiguous_format, copy=True)
     # (..., T, R) -> (..., T, R/2): a pair rotates as a complex number times e^(i angle)
-    torch.view_as_complex(wide.view(*wide.shape[:-1], -1, 2)).mul_(phasors.to(wide.dtype.to_complex()))
+    torch.view_as_complex(wide.unflatten(-1, (-1, 2))).mul_(phasors.to(wide.dtype.to_complex()))
     if wide is not x:
         x.copy_(wide)
 
