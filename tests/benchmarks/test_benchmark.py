@@ -128,7 +128,11 @@ def test_training_says_what_share_of_the_best_rate_it_needs(result: dict[str, An
     assert result["environment"]["products, fp32"].endswith(" GFLOP/s")
     for kind in ("train", "masked"):
         for measured in find(result, kind)["models"].values():
-            assert len(measured["utilization"]) == 2 and all(0 < share < 1 for share in measured["utilization"])
+            # of the processor's rate just before each repetition
+            needs, seconds, rates = (measured[name] for name in ("flops", "seconds", "best_rate"))
+            assert len(rates) == 2 and rates[0] != rates[1]
+            shares = [need / second / rate for need, second, rate in zip(needs, seconds, rates, strict=True)]
+            assert measured["utilization"] == pytest.approx(shares) and min(shares) > 0
     assert "| utilization, stock / rope |" in result["tables"]
     assert "| utilization, roberta / roformer |" in result["tables"]
 

@@ -132,6 +132,6 @@ def test_too_little_memory_and_a_failure_are_errors_of_their_model_alone(corpus:
     # the scores of its first attention take 1 GiB
     large = replace(spec, length=8192, memory=5 * 2**28)
     broken = replace(spec, model="rope", options=("--rope-fraction", "3"))
-    found = compare([large, broken], repetitions=1, warm_up=0, peak=None)
+    found = compare([large, broken], repetitions=1, warm_up=0, best_rate=None)
     assert found["stock"] == {"options": [], "error": "out of memory"}
     assert found["rope"]["error"] == "ended with status 1"

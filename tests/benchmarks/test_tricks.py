@@ -121,7 +121,7 @@ def test_a_function_is_back_after_the_block() -> None:
 def test_a_trick_that_does_nothing_here_is_told_and_no_failure(spec: Spec) -> None:
     # too few tokens to join the weights
     specs = [replace(spec, max_tokens=128), replace(spec, max_tokens=128, without="joined-qkv")]
-    measured = compare(specs, repetitions=1, warm_up=0, peak=None)
+    measured = compare(specs, repetitions=1, warm_up=0, best_rate=None)
     assert measured["joined-qkv"] == {"options": [], "error": "no effect"}
     row = {"kind": "tricks", "size": "tiny", "dtype": "fp32", "work": "train", "max_tokens": 128, "trick": "joined-qkv"}
     row = report.compared(row, {"without": measured["joined-qkv"]}, measured["rope"])

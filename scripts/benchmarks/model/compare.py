@@ -1,6 +1,7 @@
 """Measure models in turn, so that whatever else the machine does meets all of them."""
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -10,19 +11,23 @@ from benchmarks.model.worker import OUT_OF_MEMORY, FailedError, Worker
 Measured = dict[str, Any]
 
 
-def compare(specs: list[Spec], *, repetitions: int, warm_up: int, peak: float | None) -> dict[str, Measured]:
+def compare(
+    specs: list[Spec], *, repetitions: int, warm_up: int, best_rate: Callable[[], float] | None
+) -> dict[str, Measured]:
     """Measure each of `specs` `repetitions` times, in turn, the first of a round changing.
 
     Args:
         specs: the models, in one setting.
         repetitions: how often each is measured.
         warm_up: repetitions before those that count.
-        peak: floating-point operations a second that the machine reaches at best; None: not known.
+        best_rate: measures the floating-point operations a second that the machine reaches at best, before each
+            repetition; None: not known.
 
     Returns: for each, by its name, options, peak memory in bytes and lists of all figures, one a repetition; for one
         that could not be measured an `error`, its reason, and no lists.
     """
     repetitions_of: dict[str, list[Repetition]] = {spec.name: [] for spec in specs}
+    best_rates_of: dict[str, list[float]] = {spec.name: [] for spec in specs}
     measured: dict[str, Measured] = {}
     with contextlib.ExitStack() as stack:
         workers = [Worker(spec) for spec in specs]
@@ -33,6 +38,7 @@ def compare(specs: list[Spec], *, repetitions: int, warm_up: int, peak: float | 
         for i in range(-warm_up, repetitions):
             turn = i % len(workers) if workers else 0
             for worker in workers[turn:] + workers[:turn]:
+                rate = best_rate() if best_rate else 0.0
                 try:
                     repetition = _repeat(worker, workers)
                 except FailedError as error:
@@ -41,8 +47,10 @@ def compare(specs: list[Spec], *, repetitions: int, warm_up: int, peak: float | 
                     worker.close()
                 else:
                     repetitions_of[worker.spec.name] += [repetition] * (i >= 0)
+                    best_rates_of[worker.spec.name] += [rate] * (i >= 0)
         for worker in workers:
-            measured[worker.spec.name] = _figures(repetitions_of[worker.spec.name], worker, peak)
+            name = worker.spec.name
+            measured[name] = _figures(repetitions_of[name], best_rates_of[name], worker)
     return {spec.name: {"options": list(spec.options), **measured[spec.name]} for spec in specs}
 
 
@@ -59,9 +67,11 @@ def _repeat(worker: Worker, workers: list[Worker]) -> Repetition:
     return worker.repeat()
 
 
-def _figures(repetitions: list[Repetition], worker: Worker, peak: float | None) -> Measured:
+def _figures(repetitions: list[Repetition], best_rates: list[float], worker: Worker) -> Measured:
     lists = {name: [asdict(repetition)[name] for repetition in repetitions] for name in asdict(repetitions[0])}
     figures: Measured = {"peak": worker.peak(), **{name: values for name, values in lists.items() if any(values)}}
-    if peak and "flops" in figures:
-        figures["utilization"] = [repetition.flops / repetition.seconds / peak for repetition in repetitions]
+    if all(best_rates) and "flops" in figures:
+        figures["best_rate"] = best_rates
+        pairs = zip(repetitions, best_rates, strict=True)
+        figures["utilization"] = [repetition.flops / repetition.seconds / rate for repetition, rate in pairs]
     return figures

@@ -1,6 +1,6 @@
 """Model FLOPs utilization: the share of a machine's peak that training needs, whatever is really computed.
 
-The peak is a GPU's by its data sheet, a CPU's as `product_rate` measures it.
+The peak is a GPU's by its data sheet, a CPU's as `product_rate` measures it before each repetition.
 
 A training step needs 6 floating-point operations for each token and parameter of the matrices that the token meets:
 2 in the forward pass, 4 in the backward pass. Source tokens meet the encoder and the keys and values of

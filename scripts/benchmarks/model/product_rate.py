@@ -1,4 +1,4 @@
-"""The best rate of this processor at products of matrices: what a training step is measured against on a CPU."""
+"""The rate of this processor at products of matrices just now: what a training step is measured against on a CPU."""
 
 import time
 from collections.abc import Callable
@@ -10,12 +10,13 @@ from fairseq_rope.modules.cpu import onednn
 
 # rows, in and out, as a layer of iwslt or base size has them
 SHAPES = ((2048, 512, 512), (4096, 512, 2048))
-REPETITIONS = 5
+# of each product: the best of a few calls is a rate that no step of seconds could keep where cores are shared
+SECONDS = 0.1
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def best(dtype: str) -> float:
-    """Return the floating-point operations a second of the fastest product, by all threads of this process.
+    """Return the floating-point operations a second of the fastest product just now, by all threads of this process.
 
     Args:
         dtype: fp32, bf16 or fp16.
@@ -29,11 +30,12 @@ def best(dtype: str) -> float:
 
 def _rate(product: Callable[..., torch.Tensor], shape: tuple[int, int, int], dtype: torch.dtype) -> float:
     rows, inputs, outputs = shape
-    x, weight = torch.ones(rows, inputs, dtype=dtype), torch.ones(outputs, inputs, dtype=dtype)
+    x, weight = torch.randn(rows, inputs, dtype=dtype), torch.randn(outputs, inputs, dtype=dtype)
     product(x, weight, None)  # some libraries compile their product when they first meet a shape
-    seconds = []
-    for _ in range(REPETITIONS):
-        start = time.perf_counter()
+    products, seconds = 0, 0.0
+    start = time.perf_counter()
+    while seconds < SECONDS:
         product(x, weight, None)
-        seconds.append(time.perf_counter() - start)
-    return 2 * rows * inputs * outputs / min(seconds)
+        products += 1
+        seconds = time.perf_counter() - start
+    return 2 * rows * inputs * outputs * products / seconds

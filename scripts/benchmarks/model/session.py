@@ -2,10 +2,13 @@
 
 import argparse
 import datetime
+import functools
 import logging
 import shlex
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.environment import environment
@@ -43,8 +46,9 @@ def measure(args: argparse.Namespace) -> None:
             left_out.append(f"{setting.name()}: the {args.minutes:g} minutes were over")
             continue
         print(f"{setting.name()} ...", file=sys.stderr, flush=True)
-        new = _measure(setting, args, _peak(setting.row, facts))
+        new = _measure(setting, args, _best_rate(setting.row, facts))
         rows += new
+        _tell_best_rates(rows, facts)
         print("\n".join(report.tables(new).splitlines()[2:]), file=sys.stderr, flush=True)
         result["notes"] += [f"{setting.name()}: {note}" for row in new for note in report.notes(row)]
         write_json(args.output, result)
@@ -57,20 +61,30 @@ def measure(args: argparse.Namespace) -> None:
         raise UserError("a measurement failed for another reason than memory; its own words stand above")
 
 
-def _peak(row: Row, facts: dict[str, str]) -> float | None:
-    """Return the best rate of the GPU by its name, or of this processor, as it is just now."""
+def _best_rate(row: Row, facts: dict[str, str]) -> Callable[[], float] | None:
+    """Return what says the rate that a training step is measured against: a GPU's by its name, or this processor's."""
+    dtype = row["dtype"]
     if row["kind"] not in ("train", "masked"):
         return None
-    dtype = row["dtype"]
-    if "GPU" in facts:
-        return flops.peak(facts["GPU"], dtype)
-    rate = product_rate.best(dtype)
-    facts[f"products, {dtype}"] = f"{rate / 1e9:,.0f} GFLOP/s"
-    return rate
+    if "GPU" not in facts:
+        return functools.partial(product_rate.best, dtype)
+    peak = flops.peak(facts["GPU"], dtype)
+    return None if peak is None else lambda: peak
 
 
-def _measure(setting: Setting, args: argparse.Namespace, peak: float | None) -> list[Row]:
-    measured = compare(setting.specs, repetitions=args.repetitions, warm_up=args.warm_up, peak=peak)
+def _tell_best_rates(rows: list[Row], facts: dict[str, str]) -> None:
+    """Add to the facts what the best rates of this processor were."""
+    rates: dict[str, list[float]] = defaultdict(list)
+    for row in rows:
+        for measured in row["models"].values():
+            rates[row["dtype"]] += measured.get("best_rate", [])
+    for dtype, of_dtype in rates.items():
+        if of_dtype and "GPU" not in facts:
+            facts[f"products, {dtype}"] = f"{min(of_dtype) / 1e9:,.0f} to {max(of_dtype) / 1e9:,.0f} GFLOP/s"
+
+
+def _measure(setting: Setting, args: argparse.Namespace, best_rate: Callable[[], float] | None) -> list[Row]:
+    measured = compare(setting.specs, repetitions=args.repetitions, warm_up=args.warm_up, best_rate=best_rate)
     rope = measured.pop("rope")
     if setting.row["kind"] == "rotation":
         return [report.rotation(setting.row, rope)]
