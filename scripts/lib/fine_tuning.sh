@@ -66,8 +66,7 @@ prepare_fine_tuning() {
   ((CHECK == 0)) || exit 0
   part_of_a_run || lock_work
   read_facts
-  [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
-  refuse_changed
+  compare_data
   prepare_task
 }
 
@@ -112,10 +111,16 @@ score_record() { # MODEL SEED
   for rate in "${RATES[@]}"; do train_record "$1" "$2" "$rate"; done
 }
 
+# compare_data: the data that is there is made from what is given and these settings, and undamaged.
+compare_data() {
+  [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
+  refuse_changed
+  check_data
+}
+
 # compare_fine_tuned: what there is of this work folder is made from what is given and these settings.
 compare_fine_tuned() {
-  [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
-  refuse_changed # or each model would be named
+  compare_data # or each model would be named
   each_found compare_tuned
   refuse_changed
 }

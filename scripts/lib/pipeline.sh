@@ -73,7 +73,11 @@ data_record() {
 compare_prepared() {
   [[ ! -s $WORK/text/settings ]] || compare_record "$WORK/text" "$WORK/text/settings" "$(text_record)"
   [[ ! -d $WORK/data-bin ]] || compare_record "$WORK/data-bin" "$WORK/data-bin.settings" "$(data_record)"
-  # binarized data has no checksum of its own: with a bit changed it is another text
+  check_data
+}
+
+# check_data: binarized data has no checksum of its own, and with a bit changed it is another text; the manifest has one.
+check_data() {
   [[ ! -d $WORK/data-bin || ! -s $WORK/manifest.json ]] || python -m fairseq_rope_data.check_manifest "$WORK" data-bin
 }
 

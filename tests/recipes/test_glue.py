@@ -56,6 +56,15 @@ def test_a_task_runs_to_its_table_and_a_second_run_has_nothing_left_to_do(pretra
     again = glue(work, *given)
     assert again.stdout == done.stdout, again.stderr[-2000:]
     assert made == {path: path.stat().st_mtime_ns for path in work.rglob("*.pt")}
+    data_bin = work / "data-bin" / "input0" / "train.bin"
+    whole = data_bin.read_bytes()
+    data_bin.write_bytes(bytes([whole[0] ^ 1, *whole[1:]]))
+    for stages in ((), ("train", "evaluate"), ("prepare",)):
+        damaged = glue(work, *given, *stages)
+        assert damaged.returncode == 1 and f"error: {data_bin} is not the file that was prepared" in damaged.stderr
+    alone = glue(work, *given, script="data-prep/prepare_glue.sh")
+    assert alone.returncode == 1 and f"error: {data_bin} is not the file that was prepared" in alone.stderr
+    data_bin.write_bytes(whole)
     # scores of a set that the data had once, beside those of today
     for name in ("roformer", "majority"):
         report = work / name / "score-valid.json"
