@@ -19,7 +19,8 @@ prepare_columns() {
     return
   fi
   keep_record "$WORK/data-bin.settings" "$(data_record)"
-  rm -rf -- "$WORK/raw" "$WORK/text" "$WORK/data-bin" "$WORK/data-bin.part"
+  # the manifest is of what was there before
+  rm -rf -- "$WORK/raw" "$WORK/text" "$WORK/data-bin" "$WORK/data-bin.part" "$WORK/manifest.json"
   "${@:2}" >&2
   for set in train "${SETS[@]}"; do
     for input in "${INPUTS[@]}"; do

@@ -113,6 +113,23 @@ def test_the_best_rate_is_that_of_the_highest_score_and_of_equal_ones_the_first(
     assert (done.stdout, done.stderr) == ("3e-5\n", "")
 
 
+def test_data_that_is_made_again_is_not_taken_for_whole_before_its_manifest(tmp_path: Path):
+    (tmp_path / "manifest.json").write_text("of earlier data")
+    script = """
+        ROOT=$PWD WORK=$1 SETS=() INPUTS=() MOSES=() NORMALIZE="" LOWERCASE="" BPE=""
+        source scripts/lib/base.sh
+        source scripts/lib/columns.sh
+        keep_record() { :; }
+        data_record() { :; }
+        prepare_labels() { mkdir "$WORK/data-bin.part"; }
+        python() { kill -9 "$$"; } # as the manifest is about to be written
+        prepare_columns TASK=x true
+    """
+    command = ["bash", "-euc", script, "-", str(tmp_path)]
+    assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).returncode == -9
+    assert {path.name for path in tmp_path.iterdir()} == {"data-bin"}
+
+
 def test_numbers_are_prepared_as_fairseq_reads_them(pretrained: Path, tmp_path: Path):
     data, work = stsb(tmp_path / "STS-B"), tmp_path / "work"
     given = ("--task", "STS-B", "--data", data, "--from", pretrained, "--sample")
