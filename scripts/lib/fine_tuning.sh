@@ -47,10 +47,15 @@ run_fine_tuning() {
   share_work
   # shellcheck disable=SC2086  # names without spaces
   ! has_stage train evaluate || follow_page $MODELS "${BASELINES[@]}"
-  ! has_stage evaluate || write_baselines
+  ! has_stage evaluate || with_baselines true
   ! has_stage train || each_model_runs train_model
   has_stage evaluate || return 0
   has_stage train || each_model_runs evaluate_model
+  with_baselines show_tuned
+}
+
+# show_tuned: the table and the page.
+show_tuned() {
   # shellcheck disable=SC2086  # names without spaces
   python -m fairseq_rope_data results "$WORK" --models $MODELS "${BASELINES[@]}"
   # shellcheck disable=SC2086

@@ -6,6 +6,17 @@
 
 BASELINES=(majority bag_of_words)
 
+# with_baselines COMMAND...: COMMAND, once they are there for all seeds. Runs of other models or seeds in this folder, which
+# write and link them too, wait meanwhile.
+with_baselines() {
+  local fd
+  exec {fd}>>"$WORK/${BASELINES[0]}.lock"
+  ! command -v flock >/dev/null || flock "$fd" || true # where there are no locks, lock_work has said so
+  write_baselines
+  "$@"
+  exec {fd}>&-
+}
+
 # write_baselines: their scores, the same for each seed, so that differences are paired by seed. They take seconds, so that
 # those of other data are made anew.
 write_baselines() {

@@ -130,6 +130,31 @@ def test_data_that_is_made_again_is_not_taken_for_whole_before_its_manifest(tmp_
     assert {path.name for path in tmp_path.iterdir()} == {"data-bin"}
 
 
+def test_runs_of_other_seeds_in_one_folder_write_baselines_one_after_the_other(tmp_path: Path):
+    script = """
+        ROOT=$PWD WORK=$1 SEEDS=$2 MODELS=roformer LABELED=(valid) VERSIONS=""
+        for name in base models records text_baselines; do source "scripts/lib/$name.sh"; done
+        is_trained() { :; }
+        data_record() { printf record; }
+        classify() { sleep 0.5 && echo scores; }
+        show() { sleep 1 && cat "$(model_dir majority "$SEEDS")/score-valid.json"; }
+        with_baselines true
+        with_baselines show
+    """
+    for name in ("roformer", "roformer-seed2"):
+        (tmp_path / name).mkdir()
+    command = ["bash", "-euc", script, "-", str(tmp_path)]
+    runs = [
+        subprocess.Popen([*command, seed], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for seed in ("1", "2")
+    ]
+    for run in runs:
+        stdout, stderr = run.communicate(timeout=60)
+        assert run.returncode == 0 and stdout.splitlines()[-1] == "scores", stderr
+    for name in ("majority", "bag_of_words"):
+        assert (tmp_path / name / "score-valid.json").exists() and (tmp_path / f"{name}-seed2" / "baseline.txt").exists()
+
+
 def test_numbers_are_prepared_as_fairseq_reads_them(pretrained: Path, tmp_path: Path):
     data, work = stsb(tmp_path / "STS-B"), tmp_path / "work"
     given = ("--task", "STS-B", "--data", data, "--from", pretrained, "--sample")
