@@ -60,14 +60,14 @@ read_vocabulary() {
 
 # pretrained_checkpoint MODEL SEED: that of the same seed; where there is none, the seeds that there are take turns.
 pretrained_checkpoint() {
-  local name=${TUNED_FROM[$1]:-$1} files=() file folder
+  local name=${TUNED_FROM[$1]:-$1} found files=() file folder
   folder=${PRETRAINED[$name]}
   if [[ ! -s $folder/model.pt ]]; then
     file=$folder/$name-seed$2/averaged.pt
     [[ $2 != 1 ]] || file=$folder/$name/averaged.pt
     if [[ ! -s $file ]]; then
-      mapfile -t files < <(printf '%s\n' "$folder/$name"{,-seed*}/averaged.pt | sort --version-sort | grep -v '[*]')
-      [[ -s ${files[0]} ]] || files=("${files[@]:1}")
+      mapfile -t found < <(printf '%s\n' "$folder/$name"{,-seed*}/averaged.pt | sort --version-sort)
+      for file in "${found[@]}"; do [[ ! -s $file ]] || files+=("$file"); done
       file=${files[($2 + ${#files[@]} - 1) % ${#files[@]}]}
     fi
   else

@@ -113,6 +113,26 @@ def test_the_best_rate_is_that_of_the_highest_score_and_of_equal_ones_the_first(
     assert (done.stdout, done.stderr) == ("3e-5\n", "")
 
 
+@pytest.mark.parametrize("there", [(1, 2), (2, 3), (3,)], ids=str)
+def test_pretrained_models_of_the_seeds_that_there_are_take_turns(tmp_path: Path, there: tuple[int, ...]):
+    folder = tmp_path / "a *[x] wörk"
+    checkpoints = {seed: folder / ("bert" if seed == 1 else f"bert-seed{seed}") / "averaged.pt" for seed in there}
+    for file in checkpoints.values():
+        file.parent.mkdir(parents=True)
+        file.write_text("weights")
+    script = """
+        ROOT=$PWD; source scripts/lib/pretrained.sh; PRETRAINED[bert]=$1
+        for seed in {1..9}; do pretrained_checkpoint bert "$seed" && echo; done
+    """
+    command = ["bash", "-euc", script, "-", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    chosen = dict(enumerate(map(Path, done.stdout.splitlines()), start=1))
+    assert all(chosen[seed] == file for seed, file in checkpoints.items())
+    later = [chosen[seed] for seed in range(4, 10)]
+    assert {later.count(file) for file in checkpoints.values()} == {6 // len(there)}
+
+
 def test_data_that_is_made_again_is_not_taken_for_whole_before_its_manifest(tmp_path: Path):
     (tmp_path / "manifest.json").write_text("of earlier data")
     script = """
