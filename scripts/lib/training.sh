@@ -56,7 +56,11 @@ first_stage() {
   local dir
   dir=$(model_dir "$1" "$2")
   # where models are trained at once, that one was begun before
-  until ((PARALLEL == 1)) || [[ -f $dir/trained || " $MODELS " != *" $1 "* ]]; do sleep 0.5; done
+  until ((PARALLEL == 1)) || [[ -f $dir/trained || " $MODELS " != *" $1 "* ]]; do
+    # of a recipe that was killed nobody would say that this training has failed
+    kill -0 "$$" 2>/dev/null || die "the recipe has ended before $dir was trained: run it again"
+    sleep 0.5
+  done
   [[ -f $dir/trained ]] || die "$dir is not trained: run the stage train of $1 first"
   [[ -f $dir/checkpoint_last.pt ]] || die "$dir/checkpoint_last.pt is missing: the training that begins with it cannot"
   printf '%s' "$dir/checkpoint_last.pt"

@@ -1,11 +1,15 @@
 """scripts/run_zh.sh: Chinese text to one model in stages of growing length, its table, and settings that cannot be."""
 
+import contextlib
+import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.recipes.test_parallel import is_free, wait_for
 from tests.support import ROOT
 from tests.support.cases import cases, write_cases
 from tests.support.environment import forking_environment
@@ -102,6 +106,38 @@ def test_settings_that_cannot_be_are_named_and_leave_nothing(
     done = stubs.run(tmp_path / "work", *command(text, "--conf", str(tmp_path / "conf.env"), "--models", models))
     assert done.returncode == 1 and message in done.stderr, done.stderr
     assert not list((tmp_path / "work").rglob("*"))
+
+
+def test_a_stage_does_not_wait_for_ever_for_one_that_was_killed_with_its_recipe(
+    stubs: Stubs, text: Path, tmp_path: Path
+):
+    work = tmp_path / "work"
+    process = subprocess.Popen(
+        command(text, "--models", "roformer roformer_512", "prepare", "train"),
+        env=stubs.environment(work, PARALLEL="2", TRAINING="60"),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    log = work / "roformer" / "train.log"
+    assert wait_for(lambda: log.exists() and (work / "roformer_512" / "train.out").exists())
+    process.kill()
+    process.wait()
+    for training in groups_of(work / "roformer" / "train.out"):
+        os.killpg(training, signal.SIGKILL)
+    ended = wait_for(lambda: is_free(work / "roformer_512.lock"), 10)
+    for waiting in groups_of(work / "roformer_512" / "train.out"):
+        os.killpg(waiting, signal.SIGKILL)
+    assert ended and "the recipe has ended" in (work / "roformer_512" / "train.out").read_text()
+
+
+def groups_of(output: Path) -> set[int]:
+    """The process groups of all that writes to this file."""
+    groups = set()
+    for descriptor in Path("/proc").glob("[0-9]*/fd/1"):
+        with contextlib.suppress(OSError):
+            if descriptor.resolve() == output.resolve():
+                groups.add(os.getpgid(int(descriptor.parts[2])))
+    return groups
 
 
 def test_a_stage_without_the_one_before_is_not_trained(stubs: Stubs, text: Path, tmp_path: Path):
