@@ -14,6 +14,7 @@ source "$ROOT/scripts/lib/running_text.sh"
 check_test_lengths() {
   local length
   check_number BLOCK 2 999999
+  ((${#TEST_LENGTHS[@]})) || die "TEST_LENGTHS must have a length"
   for length in "${TEST_LENGTHS[@]}"; do
     [[ $length =~ ^([2-9]|[1-9][0-9]{1,5})$ ]] ||
       die "TEST_LENGTHS must be whole numbers from 2 to 999999, but has $(quoted "$length")"
@@ -26,7 +27,7 @@ check_prepared() {
   local longest tokens
   longest=$(printf '%s\n' "${TEST_LENGTHS[@]}" | sort -n | tail -n 1)
   tokens=$(awk '{ tokens += NF + 1 } END { print tokens + 0 }' "$WORK/text/valid.$SOURCE_LANG")
-  ((tokens + 1 >= ${longest:-0})) ||
+  ((tokens + 1 >= longest)) ||
     die "the validation text has $tokens tokens, but a block of TEST_LENGTHS $longest: give a longer one with --valid and another folder with WORK, or shorter lengths in a conf of your own"
 }
 

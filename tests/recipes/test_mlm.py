@@ -184,11 +184,19 @@ def test_text_that_is_none_is_named_by_file_and_line_and_mended_text_is_taken(
     assert (tmp_path / "work" / "raw" / "valid.en").read_bytes() == bad.read_bytes()
 
 
-@pytest.mark.parametrize("lengths", ["(16 1)", "(16 x)"])
-def test_lengths_are_numbers(stubs: Stubs, text: Path, tmp_path: Path, lengths: str):
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ("(16 1)", "be whole numbers from 2 to 999999, but has 1"),
+        ("(16 x)", "be whole numbers from 2 to 999999, but has x"),
+        ("()", "have a length"),
+    ],
+)
+def test_lengths_are_numbers(stubs: Stubs, text: Path, tmp_path: Path, lengths: str, message: str):
     (tmp_path / "conf.env").write_text(f"{CONF}TEST_LENGTHS={lengths}\n")
     done = stubs.run(tmp_path / "work", *command(text, "--conf", str(tmp_path / "conf.env")))
-    assert done.returncode == 1 and "TEST_LENGTHS must be whole numbers from 2 to 999999, but has " in done.stderr
+    assert done.returncode == 1 and f"error: TEST_LENGTHS must {message}\n" in done.stderr, done.stderr
+    assert not (tmp_path / "work").exists()
 
 
 def test_a_validation_text_shorter_than_a_test_length_is_named_before_any_training(
