@@ -50,12 +50,15 @@ def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
         if (works[0] / MANIFEST).is_file():
             shutil.copyfile(works[0] / MANIFEST, part / MANIFEST)
         trained = [run for run in runs if is_trained(run)]
-        logs = {(run / TRAINED).resolve(): run for run in trained if not (run / TRAINED).is_symlink()}
+        logs: dict[Path, Path] = {}
+        # the run that was trained, or the first one that reads its training where it is not kept itself
+        for run in sorted(trained, key=lambda run: (run / TRAINED).is_symlink()):
+            logs.setdefault((run / TRAINED).resolve(), run)
         for run in runs:
             _keep_run(run, part / run.name)
         for run in trained:
             log = part / run.name / TRAINED
-            original = logs.get((run / TRAINED).resolve(), run)
+            original = logs[(run / TRAINED).resolve()]
             if original != run:  # the same training, read in another way
                 log.symlink_to(f"../{original.name}/{TRAINED}")
             else:

@@ -31,6 +31,18 @@ def test_a_training_that_is_read_in_two_ways_stays_one(tmp_path: Path):
     assert results_text(tmp_path / "kept") == expected and "roformer to reach roformer_ntk" not in expected
 
 
+def test_a_training_that_two_runs_read_stays_one_where_its_own_run_is_not_kept(tmp_path: Path):
+    work = masked_runs(tmp_path / "work", {"roformer": {16: 0.0}, "linear": {16: 0.5}, "ntk": {16: 0.3}})
+    for name in ("linear", "ntk"):
+        for seed in ("", "-seed2"):
+            log = work / f"{name}{seed}" / "train.log"
+            log.unlink()
+            log.symlink_to(f"../roformer{seed}/train.log")
+    keep([work], tmp_path / "kept", ["linear", "ntk"])
+    expected = results_text(work, ["linear", "ntk"])
+    assert results_text(tmp_path / "kept") == expected and "to reach" not in expected
+
+
 def test_runs_without_a_training_have_no_log_and_no_link_to_one(tmp_path: Path):
     work = experiment(tmp_path / "work", {"rope": 0.2})
     (work / "majority").mkdir()
