@@ -58,7 +58,10 @@ def write_figure(figure: Any, output: Path) -> None:
     The same figure gives the same bytes.
     """
     from matplotlib import rc_context
+    from matplotlib.text import Text
 
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)  # a model may be named $x$
     form = "svg" if output.suffix == ".svg" else "png"
     with complete_file(output) as part, rc_context({"svg.hashsalt": "fairseq_rope", "svg.fonttype": "none"}):
         figure.savefig(part, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)

@@ -81,6 +81,13 @@ def test_a_model_whose_name_begins_with_an_underscore_is_in_the_legend(
     assert name.endswith("_mine, best 8.250")
 
 
+@pytest.mark.parametrize("name", ["$\\frac$", "$x$"], ids=["no formula", "a formula"])
+def test_a_name_is_no_formula(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    add_run(tmp_path, name)
+    run_tool(plot, monkeypatch, tmp_path, "--output", tmp_path / "curves.svg")
+    assert f"{name}, best 8.250" in (tmp_path / "curves.svg").read_text()
+
+
 def test_the_picture_has_bleu_beside_the_loss_where_a_training_logged_it(
     work: Path, figures: list[Any], monkeypatch: pytest.MonkeyPatch
 ):
