@@ -82,6 +82,8 @@ def _check(report: Any) -> None:
     if "windows" in report:
         _expect(_expect(report["windows"], Mapping, "windows")["wrong"], int, "wrong of windows")
         _check_score(report["windows"]["sentences"])
+    if "blocks" in report or "trained_length" in report:
+        _check_masked(report)
     if "blocks" in report:
         _check_blocks(report)
     for note in _expect(report.get("notes", []), list, "notes"):
@@ -106,6 +108,12 @@ def _check_blocks(report: Any) -> None:
         raise ValueError("blocks must be tokens, bits and correct, as many of each")
     for value in itertools.chain(*columns):
         _check_number(_expect(value, (int, float), "a number of blocks"), "a number of blocks")
+
+
+def _check_masked(report: Any) -> None:
+    for score in report["scores"]:
+        if score["name"] not in ("bits", "accuracy"):
+            raise ValueError(f"a score of masked tokens must be bits or accuracy, but is {score['name']}")
     for name in ("length", "trained_length"):
         if _expect(report[name], int, name) < 1:
             raise ValueError(f"{name} must be at least 1, but is {report[name]}")
