@@ -28,7 +28,7 @@ bootstraps          the noise of the test set, by paired bootstraps: [{test_set,
 reach               what a model needs to reach the best validation loss of the other one, both ways: [{model, other,
                     losses: SEED -> the other's best loss, reached: [SEED], updates, seconds}], the last two {values:
                     SEED -> number, null where never, other: SEED -> what the other needed, mean, other_mean, ratio};
-                    these three over the seeds in `reached` alone
+                    these three over the seeds alone in which both are numbers
 signatures          NAME of a score -> [signature], one unless runs were scored in different ways
 notes               [text]: runs left out since they have no validation, in what the origin of runs differs, trainings
                     that have not ended, text scored in spite of a breach, runs that predict the same of all examples or

@@ -37,6 +37,11 @@ class Effort:
     other_mean: float | None
     ratio: float | None
 
+    @property
+    def counted(self) -> int:
+        """In how many seeds both have a value, of which the means are."""
+        return sum(bool(value and self.other[seed]) for seed, value in self.values.items())
+
 
 @dataclass(frozen=True)
 class Reach:
@@ -73,11 +78,9 @@ def reach_table(found: Sequence[Reach]) -> str:
     columns: dict[str, dict[str, str]] = {"valid loss": {}, "updates": {}, "minutes": {}}
     for each in found:
         row = f"{each.model} to reach {each.other}"
-        never = len(each.losses) - len(each.reached)
-        rest = f", never in {never} of {len(each.losses)} seeds" if never else ""
         columns["valid loss"][row] = f"{statistics.fmean(each.losses.values()):.3f}"
-        columns["updates"][row] = f"{_cell(each.updates, ',.0f')}{rest}" if each.reached else "never"
-        columns["minutes"][row] = f"{_cell(each.seconds, '.1f', unit=60)}{rest}" if each.reached else "never"
+        columns["updates"][row] = _cell(each, each.updates, ",.0f")
+        columns["minutes"][row] = _cell(each, each.seconds, ".1f", unit=60)
     return table(columns)
 
 
@@ -129,7 +132,14 @@ def _effort(pairs: Mapping[int, tuple[float | None, float | None]]) -> Effort:
     return Effort(values, other, mean, other_mean, statistics.geometric_mean(own / its for own, its in both))
 
 
-def _cell(effort: Effort, spec: str, *, unit: int = 1) -> str:
+def _cell(found: Reach, effort: Effort, spec: str, *, unit: int = 1) -> str:
+    """Return the means and their ratio; it says in how many seeds the loss is not reached, or the log has no time."""
+    seeds = len(found.losses)
+    never, unknown = seeds - len(found.reached), len(found.reached) - effort.counted
+    if not found.reached:
+        return "never"
     if effort.mean is None or effort.other_mean is None:
         return ""
-    return f"{effort.mean / unit:{spec}} of {effort.other_mean / unit:{spec}} (× {effort.ratio:.2f})"
+    text = f"{effort.mean / unit:{spec}} of {effort.other_mean / unit:{spec}} (× {effort.ratio:.2f})"
+    text += f", unknown in {unknown} of {seeds} seeds" if unknown else ""
+    return f"{text}, never in {never} of {seeds} seeds" if never else text

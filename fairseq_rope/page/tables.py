@@ -101,7 +101,11 @@ def reach_table(results: Mapping[str, Any]) -> PageTable:
             if needed is None or other is None:
                 row += ["never" if not reached else "unknown", ""]
             else:
-                row += [f"{needed / unit:{form}} ({other / unit:{form}})", "" if ratio is None else f"{ratio:.2f}"]
+                values, others = (each[name][key] for key in ("values", "other"))
+                counted = sum(bool(value and others[seed]) for seed, value in values.items())
+                # a log may have no time
+                of_fewer = "" if counted == reached else f", of {counted} of {reached} seeds"
+                row += [f"{needed / unit:{form}} ({other / unit:{form}}){of_fewer}", f"{ratio:.2f}"]
         rows.append([*row, f"{reached} of {of}"])
     return text_table(["", "updates (the other's)", "ratio", "minutes (the other's)", "ratio", "seeds"], rows)
 

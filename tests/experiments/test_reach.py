@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from fairseq_rope.experiments.data import results_json
+from fairseq_rope.experiments.data import results_data, results_json
 from fairseq_rope.experiments.pairs import ONE_SEED
 from fairseq_rope.experiments.reach import TITLE
 from fairseq_rope.experiments.results import chosen_results_text, results_text
-from fairseq_rope.page.tables import scores_table
+from fairseq_rope.experiments.work_folder import find_models
+from fairseq_rope.page.tables import reach_table, scores_table
 from fairseq_rope_data.errors import UserError
 from tests.support.runs import add_run, cells
 
@@ -82,6 +83,14 @@ def test_a_log_without_times_has_updates_only(work: Path):
         log.write_text("".join(line for line in log.read_text().splitlines(keepends=True) if "wall" not in line))
     assert reach_rows(work)[0][2:] == ["300 of 350 (× 0.82)", ""]
     assert json.loads(results_json(work))["reach"][0]["seconds"]["values"] == {"1": None, "2": None}
+
+
+def test_means_of_minutes_say_in_how_many_seeds_a_log_has_no_time(work: Path):
+    log = work / "rope-seed2" / "train.log"
+    log.write_text("".join(line for line in log.read_text().splitlines(keepends=True) if "wall" not in line))
+    assert [row[3] for row in reach_rows(work)] == ["6.7 of 6.7 (× 1.00), unknown in 1 of 2 seeds", ""]
+    rows = reach_table(results_data(find_models(work))).rows
+    assert [row[3].text for row in rows] == ["6.7 (6.7), of 1 of 2 seeds", "unknown"]
 
 
 def test_losses_that_are_no_numbers_are_reached_by_nobody(work: Path):
