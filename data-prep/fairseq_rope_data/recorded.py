@@ -20,13 +20,17 @@ def recorded_files(manifest: Path) -> dict[str, Facts]:
     """
     try:
         files: dict[str, Facts] = json.loads(manifest.read_bytes())["files"]
-        is_whole = all(entry.keys() >= {"bytes", "sha256"} for entry in files.values())
+        is_whole = all(
+            entry.keys() >= {"bytes", "sha256"}
+            and all(isinstance(entry.get(name, 0), int) for name in ("bytes", "lines"))
+            for entry in files.values()
+        )
     except OSError as error:
         raise UserError(f"cannot read {manifest}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{manifest} is damaged: {error!r}; without it nothing tells if files are whole") from None
     if not is_whole:
-        raise UserError(f"{manifest} is damaged: a file has no size or no SHA-256")
+        raise UserError(f"{manifest} is damaged: a file has no size, or one that is no number, or no SHA-256")
     return files
 
 

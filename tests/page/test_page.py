@@ -269,6 +269,16 @@ def test_the_same_run_in_two_folders_is_refused(tmp_path: Path):
             '{"files": {"raw/a": 7}}',
             " is damaged: AttributeError",
         ),
+        (
+            "manifest.json",
+            '{"files": {"raw/a": {"bytes": "7", "sha256": "0"}}}',
+            " is damaged: a file has no size, or one",
+        ),
+        (
+            "manifest.json",
+            '{"files": {"raw/a": {"bytes": 7, "sha256": "0", "lines": null}}}',
+            " is damaged: a file has",
+        ),
         ("rope/train.log", "epoch 001 | valid on 'valid' subset | loss\n", ":1: a validation must have"),
     ],
 )
