@@ -34,7 +34,12 @@ def line_style(number: int, colors: Sequence[str] = PALETTE) -> dict[str, str]:
 
 
 def label(name: str) -> str:
-    """Return a name for a legend: matplotlib leaves those out that begin with _, so a joiner stands before it."""
+    """Return a name for a legend.
+
+    matplotlib leaves out those that begin with _, so a joiner stands before it; and it draws Unicode alone, which the
+    name of a folder need not be.
+    """
+    name = name.encode(errors="replace").decode()
     return f"\u2060{name}" if name.startswith("_") else name
 
 

@@ -31,7 +31,8 @@ def main() -> None:
     if args.output.suffix not in (".html", ".htm"):  # or it may be a log of WORK
         raise UserError(f"--output must end in .html or .htm, but is {args.output}")
     with complete_file(args.output) as part:
-        part.write_text(render(page_contents(args.work, args.models, so_far=args.so_far)), encoding="utf-8")
+        page = render(page_contents(args.work, args.models, so_far=args.so_far))
+        part.write_text(page, encoding="utf-8", errors="replace")  # the name of a folder may be no UTF-8
     print(f"wrote {args.output}")
 
 

@@ -1,6 +1,7 @@
 """The page of an experiment: what is in it, that it is one file which fetches nothing, and that text stays text."""
 
 import json
+import os
 import re
 import sys
 from html.parser import HTMLParser
@@ -250,6 +251,16 @@ def test_the_same_run_in_two_folders_is_refused(tmp_path: Path):
     with pytest.raises(UserError) as error:
         page_contents(folders)
     assert str(error.value) == f"{folders[1] / 'rope'} and {folders[0] / 'rope'} are the same model and seed"
+
+
+def test_a_model_whose_name_is_no_utf_8_is_on_the_page_and_in_its_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    work = experiment(tmp_path / "work", {"rope": 0.2}, seeds=1)
+    (work / "rope").rename(work / os.fsdecode(b"b\xff"))
+    run_tool(report, monkeypatch, work, "--output", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count("b?") > 2 and "<svg" in page
 
 
 @pytest.mark.parametrize(
