@@ -82,7 +82,10 @@ def find_models(work: Path | Sequence[Path], names: Sequence[str] = (), *, so_fa
         # or a mean would be of fewer seeds without a word
         if name_and_seed(folder)[0] in (names or models) and not os.access(folder, os.R_OK | os.X_OK):
             raise UserError(f"{folder} must be the folder of a run, but is none that can be read")
-    return [Model(name, models[name]) for name in names or models if name in models]
+    found = [Model(name, models[name]) for name in names or models if name in models]
+    if not found:
+        raise UserError(f"--models {' '.join(names)}: {named} holds none of them yet, only {', '.join(models)}")
+    return found
 
 
 def _is_run(folder: Path) -> bool:

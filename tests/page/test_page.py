@@ -94,6 +94,12 @@ def test_links_lead_to_what_is_there_when_little_is(tmp_path: Path):
     assert links <= ids and not {"test-noise", "samples"} & ids and {"scores", "origin"} <= links
 
 
+def test_where_no_model_has_begun_that_is_the_error(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2}, seeds=1)
+    with pytest.raises(UserError, match=r"--models alibi t5: .*work holds none of them yet, only rope"):
+        page_contents([work], ["alibi", "t5"], so_far=True)
+
+
 def test_models_that_have_not_begun_are_left_out_of_what_there_is_so_far(tmp_path: Path):
     work = experiment(tmp_path / "work", {"a_later_name": 0.2, "rope": 0.2}, seeds=1)
     names = ["rope", "sinusoidal", "a_later_name"]
