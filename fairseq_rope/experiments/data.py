@@ -6,12 +6,12 @@ text. Means are over the seeds that have a number; sd is the sample standard dev
 baseline            the first model, with which each other one is compared
 models              NAME -> a model, in the order of the table:
     seeds           their numbers
-    statistics      NAME -> {values: SEED -> number, counted: [SEED], mean, sd, ways, compared, decimals,
-                    lower_is_better}; of a statistic of two numbers, such as the best loss and its epoch, the first;
-                    mean and sd are over the seeds in counted, those with a number, without trainings that have not
-                    ended and are behind another seed's; ways is in how many ways scores were made, as their signatures
-                    have it but for versions: where it is above 1, mean and sd are null; compared is not, difference or
-                    ratio
+    statistics      NAME -> {values: SEED -> number, counted: [SEED], mean, sd, ways, way, compared,
+                    decimals, lower_is_better}; of a statistic of two numbers, such as the best loss and its epoch, the
+                    first; mean and sd are over the seeds in counted, those with a number, without trainings that have
+                    not ended and are behind another seed's; ways is in how many ways scores were made, as their
+                    signatures have it but for versions: where it is above 1, mean and sd are null; way is that of the
+                    first seed, empty of what is no score; compared is not, difference or ratio
     buckets         SET -> BLEU by words of the source: [{words: "11-20", sentences, values: SEED -> BLEU, mean, sd,
                     ways, low, high}]: the ends of a 95% bootstrap interval of the mean, for the noise of the test set
     curves          SEED -> the validations of a run: {folder, finished, updates, epochs, losses, seconds}: four lists
@@ -103,7 +103,7 @@ def _statistic(row: Mapping[int, Statistic]) -> dict[str, Any]:
     decimals = int(first.specs[0].rpartition(".")[2].removesuffix("f"))
     counted = [seed for seed, each in row.items() if each.is_counted(row.values())]
     chosen = {"compared": first.compared, "decimals": decimals, "lower_is_better": first.lower_is_better}
-    return {**_over_seeds(row, counted), "counted": counted, **chosen}
+    return {**_over_seeds(row, counted), "counted": counted, "way": "|".join(first.way), **chosen}
 
 
 def _buckets(model: Model) -> dict[str, list[dict[str, Any]]]:

@@ -56,6 +56,8 @@ def _compared(results: Mapping[str, Any], statistic: str, baseline: str, other: 
     for name, found in ((baseline, theirs), (other, ours)):
         if found["ways"] > 1:
             return _unlike(name, found, f"{score} on {test_set}")
+    if len({found.get("way", "") for found in (ours, theirs)}) > 1:
+        return f"{other} and {baseline} cannot be compared in {score} on {test_set}: they are {ways_text(2)}."
     sampled = next(
         (x for x in results["bootstraps"] if (x["test_set"], x["model"], x["metric"]) == (test_set, other, score)), None
     )

@@ -201,6 +201,7 @@ def test_what_is_no_number_is_null_for_machines(work: Path):
         "mean": None,
         "sd": None,
         "ways": 1,
+        "way": "",
         "compared": "not",
         "decimals": 1,
         "lower_is_better": False,

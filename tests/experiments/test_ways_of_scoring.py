@@ -58,6 +58,14 @@ def test_they_have_no_mean_in_text_json_and_page(work: Path):
     assert verdicts(results) == [f"The trainings of rope have no mean BLEU on test: they are {WAYS}."]
 
 
+def test_models_that_were_scored_each_in_a_way_of_its_own_are_not_compared_in_the_verdict(work: Path):
+    report = work / "rope" / "score-test.json"
+    (work / "rope-seed2" / "score-test.json").write_text(report.read_text())
+    results = results_data(find_models(work))
+    assert verdicts(results) == [f"sinusoidal and rope cannot be compared in BLEU on test: they are {WAYS}."]
+    assert [each["statistics"]["test: BLEU"]["way"] for each in results["models"].values()] == ["case:lc", "case:mixed"]
+
+
 def test_scores_by_sentence_of_windows_are_no_pairs_either(work: Path):
     names = [each.statistic for each in seed_differences(find_models(work))]
     assert names and not any("BLEU" in name for name in names)
