@@ -55,7 +55,8 @@ def keep(works: Sequence[Path], folder: Path, names: Sequence[str] = ()) -> int:
         for run in sorted(trained, key=lambda run: (run / TRAINED).is_symlink()):
             logs.setdefault((run / TRAINED).resolve(), run)
         for run in runs:
-            _keep_run(run, part / run.name)
+            has_log = is_trained(run) and logs[(run / TRAINED).resolve()] == run
+            _keep_run(run, part / run.name, origin=_origin(run) if has_log else run)
         for run in trained:
             log = part / run.name / TRAINED
             original = logs[(run / TRAINED).resolve()]
@@ -76,7 +77,13 @@ def note_without_folders(note: str) -> str:
     return _IN_NOTE.sub("", note)
 
 
-def _keep_run(run: Path, folder: Path) -> None:
+def _origin(run: Path) -> Path:
+    """Return the folder that says where the training of a run comes from: that of the log, which may be a link."""
+    folder = (run / TRAINED).resolve().parent
+    return folder if any((folder / name).is_file() for name in ("settings", STARTS)) else run
+
+
+def _keep_run(run: Path, folder: Path, *, origin: Path) -> None:
     folder.mkdir()
     for pattern in _AS_THEY_ARE:
         for file in run.glob(pattern):
@@ -85,10 +92,10 @@ def _keep_run(run: Path, folder: Path) -> None:
         report = read_report(file)
         report["notes"] = [note_without_folders(note) for note in report.get("notes", [])]
         (folder / file.name).write_text(json.dumps(report, ensure_ascii=False), encoding="utf-8")
-    if (run / "settings").is_file():  # options may name files, as a shell reads them
-        settings = (run / "settings").read_text(encoding="utf-8", errors="surrogateescape")
+    if (origin / "settings").is_file():  # options may name files, as a shell reads them
+        settings = (origin / "settings").read_text(encoding="utf-8", errors="surrogateescape")
         (folder / "settings").write_text(without_folders(settings), encoding="utf-8", errors="surrogateescape")
-    if (run / STARTS).is_file():
-        starts = [{**start, "command": without_folders(str(start.get("command", "")))} for start in run_starts(run)]
+    if (origin / STARTS).is_file():
+        starts = [{**start, "command": without_folders(str(start.get("command", "")))} for start in run_starts(origin)]
         lines = (json.dumps(start, ensure_ascii=False) for start in starts)
         (folder / STARTS).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

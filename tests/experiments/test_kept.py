@@ -43,6 +43,19 @@ def test_a_training_that_two_runs_read_stays_one_where_its_own_run_is_not_kept(t
     assert results_text(tmp_path / "kept") == expected and "to reach" not in expected
 
 
+def test_where_a_training_comes_from_is_kept_with_a_run_that_reads_it(tmp_path: Path):
+    work = experiment(tmp_path / "work", {"rope": 0.2, "linear": 0.3, "alibi": 0.25}, seeds=1)
+    (work / "linear" / "train.log").unlink()
+    (work / "linear" / "train.log").symlink_to("../rope/train.log")
+    (work / "linear" / "provenance.jsonl").unlink()
+    start = work / "rope" / "provenance.jsonl"
+    start.write_text(start.read_text().replace("abcdef0", "1234567"))
+    (work / "raw").rename(tmp_path / "gone")  # what bootstraps need
+    keep([work], tmp_path / "kept", ["linear", "alibi"])
+    expected = results_text(work, ["linear", "alibi"])
+    assert results_text(tmp_path / "kept", ["linear", "alibi"]) == expected and "1234567 (linear)" in expected
+
+
 def test_runs_without_a_training_have_no_log_and_no_link_to_one(tmp_path: Path):
     work = experiment(tmp_path / "work", {"rope": 0.2})
     (work / "majority").mkdir()
