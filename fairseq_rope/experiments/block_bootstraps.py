@@ -26,7 +26,7 @@ def block_bootstraps(baseline: Model, model: Model) -> Iterator[tuple[str, list[
         for name in [name for name in theirs if name in ours]:
             own, other = sums_of(ours[name]), sums_of(theirs[name])
             signatures = {score["signature"] for each in (ours, theirs) for score in each[name]["scores"]}
-            if own and other and len(signatures) == 1 and own.tokens == other.tokens:
+            if own and other and own.tokens and len(signatures) == 1 and own.tokens == other.tokens:
                 found.setdefault((name, signatures.pop()), {})[seed] = (other, own)
     for (name, signature), pairs in found.items():
         # (blocks, seeds of the baseline and then of the model, 3)

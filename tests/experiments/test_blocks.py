@@ -133,3 +133,12 @@ def test_a_model_that_is_read_in_another_way_reaches_no_loss_of_its_own(tmp_path
     (work / "roformer_ntk" / "train.log").symlink_to("../roformer/train.log")
     found = results_data(find_models(work))
     assert found["reach"] == [] and len(found["bootstraps"]) == 2
+
+
+def test_reports_without_a_block_are_not_resampled(tmp_path: Path):
+    work = masked_runs(tmp_path / "work", {"roformer": {16: 0.0}, "bert": {16: 0.5}})
+    for path in work.glob("*/score-valid-16.json"):
+        report = json.loads(path.read_text())
+        report["blocks"] = {"tokens": [], "bits": [], "correct": []}
+        path.write_text(json.dumps(report))
+    assert "Paired bootstrap" not in results_text(work)
