@@ -56,7 +56,7 @@ def their_tensors(*, vocab_size: int = len(TOKENS), **changes: Tensor) -> dict[s
 
 def write_folder(folder: Path, *, weights: dict[str, Tensor] | None = None, **config: Any) -> Path:
     """A folder of RoFormerForMaskedLM, with changes of its configuration; without weights where none are given."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     kind = {"architectures": ["RoFormerForMaskedLM"], "model_type": "roformer"}
     (folder / "config.json").write_text(json.dumps({**kind, **SIZES, **config}))
     write_vocabulary(folder, TOKENS)

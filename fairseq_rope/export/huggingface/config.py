@@ -51,6 +51,7 @@ _REQUIRED = {
     "norm_type": ("layer_norm", "it is RoFormer version 2, whose norm is another"),
     "quantization_config": (None, "its weights are quantized"),
 }
+_MOST_LABELS = 1 << 20  # each has a name before a weight is read
 
 
 class ModelConfig(NamedTuple):
@@ -159,7 +160,10 @@ def _check_kind(path: Path, raw: dict[str, Any]) -> tuple[str, ...] | None:
         raise _unsupported(path, "problem_type", raw["problem_type"], "fairseq's sentence_prediction has one label")
     names = raw.get("id2label")
     if not names:
-        return default_labels(_size(path, raw, "num_labels", 2))
+        count = _size(path, raw, "num_labels", 2)
+        if count > _MOST_LABELS:
+            raise UserError(f"{path}: num_labels must be at most {_MOST_LABELS:,}, but is {count}")
+        return default_labels(count)
     if not isinstance(names, dict) or {str(number) for number in range(len(names))} != names.keys():
         raise UserError(f"{path}: id2label must name the labels 0, 1, ..., but is {str(names)[:80]}")
     labels = tuple(str(names[str(number)]) for number in range(len(names)))

@@ -103,6 +103,9 @@ def _check_names(folder: Path, config: ModelConfig, tensors: Mapping[str, Tensor
     Raises:
         UserError: the text names a weight.
     """
+    if config.num_layers > len(tensors):  # before there is a name for each weight of any number of layers
+        count = f"num_hidden_layers {config.num_layers:,}"
+        raise UserError(f"FOLDER {folder} has {len(tensors)} weights, too few for {count}")
     expected = {weight.theirs: weight.shape for weight in weights(config, head=HEAD)}
     missing = [name for name in expected if name not in tensors]
     if missing:

@@ -193,6 +193,16 @@ def test_a_table_of_another_length_is_told_before_one_of_that_length_is_made(tmp
     assert refused(folder) == f"FOLDER HERE: {POSITIONS} must be RoFormer's table of the base 10000, but is not"
 
 
+def test_layers_and_labels_of_any_number_are_told_before_there_is_a_name_for_each(tmp_path: Path):
+    pytest.importorskip("safetensors", reason="the extra `export` is not installed")
+    most = 2**31 - 1
+    folder = write_folder(tmp_path / "layers" / "folder", weights=their_tensors(), num_hidden_layers=most)
+    assert refused(folder) == "FOLDER HERE has 43 weights, too few for num_hidden_layers 2,147,483,647"
+    kind = {"architectures": ["RoFormerForSequenceClassification"]}
+    folder = write_folder(tmp_path / "labels" / "folder", **kind, num_labels=most)
+    assert refused(folder) == "HERE/config.json: num_labels must be at most 1,048,576, but is 2147483647"
+
+
 def test_a_pickle_that_runs_something_is_refused(tmp_path: Path):
     class Runs:
         def __reduce__(self) -> tuple[Any, ...]:
