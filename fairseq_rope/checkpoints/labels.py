@@ -6,6 +6,18 @@ from fairseq.data import Dictionary
 
 from fairseq_rope_data.errors import UserError
 
+# those of every dictionary, and the one that sentence_prediction adds
+_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+
+
+def is_class(word: str) -> bool:
+    """Return whether a word can be the name of a class; fairseq-preprocess fills dictionaries up with some that aren't.
+
+    Half of a surrogate pair, which JSON can hold, is no character.
+    """
+    is_text = word.encode(errors="ignore").decode() == word
+    return is_text and word not in _SPECIAL and not word.startswith("madeupword")
+
 
 def class_names(dictionary: Dictionary, count: int, *, path: Path) -> tuple[str, ...]:
     """Return the names of `count` classes from the dictionary that `path` holds.
@@ -14,8 +26,7 @@ def class_names(dictionary: Dictionary, count: int, *, path: Path) -> tuple[str,
         UserError: it has fewer.
     """
     words = dictionary.symbols[dictionary.nspecial :]
-    # fairseq-preprocess fills up with words that are none, and sentence_prediction adds a mask
-    labels = [word for word in words if word != "<mask>" and not word.startswith("madeupword")]
+    labels = [word for word in words if is_class(word)]
     if len(labels) < count:
         raise UserError(f"{path} must have the {count} labels of the head, but has {len(labels)}")
     return tuple(labels[:count])

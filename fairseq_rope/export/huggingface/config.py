@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fairseq_rope.checkpoints.labels import is_class
 from fairseq_rope_data.errors import UserError, why_no_file
 
 CONFIG = "config.json"
@@ -168,6 +169,11 @@ def _check_kind(path: Path, raw: dict[str, Any]) -> tuple[str, ...] | None:
         raise UserError(f"{path}: id2label must name the labels 0, 1, ..., but is {str(names)[:80]}")
     labels = tuple(str(names[str(number)]) for number in range(len(names)))
     words = [label_word(label) for label in labels]
+    for label, word in zip(labels, words, strict=True):
+        if not is_class(word):
+            raise UserError(
+                f"{path}: id2label cannot have {label!r}: fairseq's dictionaries of labels have no such word"
+            )
     if not all(words) or len({*words}) < len(words):
         raise UserError(f"{path}: id2label must give each label a name of its own, but is {str(names)[:80]}")
     return labels

@@ -88,6 +88,15 @@ def test_labels_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
         assert refused(folder) == expected
 
 
+@pytest.mark.parametrize("label", ["<unk>", "<mask>", " <s> ", "madeupword0001", "half\ud800"])
+def test_labels_that_no_dictionary_can_hold_are_refused(label: str, tmp_path: Path):
+    kind = {"architectures": ["RoFormerForSequenceClassification"]}
+    folder = write_folder(tmp_path / "folder", **kind, id2label={"0": "good", "1": label})
+    assert refused(folder) == (
+        f"HERE/config.json: id2label cannot have {label!r}: fairseq's dictionaries of labels have no such word"
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "error"),
     [
