@@ -157,8 +157,12 @@ def _check_kind(path: Path, raw: dict[str, Any]) -> tuple[str, ...] | None:
         raise _unsupported(path, "architectures", kinds, reason)
     if kind == _MASKED_LM:
         return None
-    if raw.get("problem_type") == "multi_label_classification":
-        raise _unsupported(path, "problem_type", raw["problem_type"], "fairseq's sentence_prediction has one label")
+    labels = _labels(path, raw)
+    _check_problem(path, raw, len(labels))
+    return labels
+
+
+def _labels(path: Path, raw: dict[str, Any]) -> tuple[str, ...]:
     names = raw.get("id2label")
     if not names:
         count = _size(path, raw, "num_labels", 2)
@@ -177,6 +181,18 @@ def _check_kind(path: Path, raw: dict[str, Any]) -> tuple[str, ...] | None:
     if not all(words) or len({*words}) < len(words):
         raise UserError(f"{path}: id2label must give each label a name of its own, but is {str(names)[:80]}")
     return labels
+
+
+def _check_problem(path: Path, raw: dict[str, Any], outputs: int) -> None:
+    problem = raw.get("problem_type")
+    if problem in (None, "single_label_classification") or (problem == "regression" and outputs == 1):
+        return
+    reason = "it must be regression or single_label_classification"
+    if problem == "multi_label_classification":
+        reason = "fairseq's sentence_prediction has one label"
+    elif problem == "regression":
+        reason = "fairseq's sentence_prediction learns one number"
+    raise _unsupported(path, "problem_type", problem, reason)
 
 
 def label_word(label: str) -> str:

@@ -88,6 +88,20 @@ def test_labels_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
         assert refused(folder) == expected
 
 
+def test_problems_that_fairseq_cannot_learn_are_refused(tmp_path: Path):
+    kind = {"architectures": ["RoFormerForSequenceClassification"]}
+    folder = write_folder(tmp_path / "numbers" / "folder", **kind, num_labels=3, problem_type="regression")
+    assert refused(folder) == (
+        'HERE/config.json: problem_type "regression" cannot be imported: '
+        "fairseq's sentence_prediction learns one number"
+    )
+    folder = write_folder(tmp_path / "unknown" / "folder", **kind, problem_type="ranking")
+    assert refused(folder) == (
+        'HERE/config.json: problem_type "ranking" cannot be imported: '
+        "it must be regression or single_label_classification"
+    )
+
+
 @pytest.mark.parametrize("label", ["<unk>", "<mask>", " <s> ", "madeupword0001", "half\ud800"])
 def test_labels_that_no_dictionary_can_hold_are_refused(label: str, tmp_path: Path):
     kind = {"architectures": ["RoFormerForSequenceClassification"]}
