@@ -118,7 +118,9 @@ def read_config(folder: Path) -> tuple[ModelConfig, int]:
     act = raw.get("hidden_act", "gelu")
     if not isinstance(act, str) or act not in _ACTIVATIONS:
         raise _unsupported(path, "hidden_act", act, f"fairseq has {', '.join(_ACTIVATIONS)}")
-    is_tied = bool(raw.get("tie_word_embeddings", True))
+    is_tied = raw.get("tie_word_embeddings", True)
+    if not isinstance(is_tied, bool):
+        raise UserError(f"{path}: tie_word_embeddings must be true or false, but is {is_tied!r}")
     config = ModelConfig(**sizes, **fractions, activation=_ACTIVATIONS[act], is_tied=is_tied, labels=labels)
     return config, _size(path, raw, "pad_token_id", 0, least=0)
 

@@ -62,6 +62,7 @@ def refused(folder: Path) -> str:
         ),
         ({"num_hidden_layers": 0}, "num_hidden_layers must be a whole number of at least 1, but is 0"),
         ({"vocab_size": "many"}, "vocab_size must be a whole number of at least 1, but is 'many'"),
+        ({"tie_word_embeddings": "false"}, "tie_word_embeddings must be true or false, but is 'false'"),
         ({"layer_norm_eps": -1.0}, "layer_norm_eps must be in [0, 1), but is -1.0"),
         ({"layer_norm_eps": 0}, "layer_norm_eps 0 cannot be imported: --layer-norm-eps must be above 0"),
     ],
