@@ -14,7 +14,7 @@ from fairseq_rope.export.huggingface.config import CONFIG, ModelConfig, config_j
 from fairseq_rope.export.huggingface.options import model_config
 from fairseq_rope.export.huggingface.tensors import SAFETENSORS, require_safetensors, write_tensors
 from fairseq_rope.export.huggingface.vocabulary import VOCABULARY, export_vocabulary, read_labels
-from fairseq_rope.export.huggingface.weights import SEGMENTS, to_hugging_face, token_types, weights
+from fairseq_rope.export.huggingface.weights import to_hugging_face, token_types, weights
 from fairseq_rope.models.roformer import RoformerModel
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_folder
@@ -48,14 +48,13 @@ def export_checkpoint(
     for name, tensor in state.items():
         if not isinstance(tensor, Tensor):
             raise UserError(f"--path {path}: {name} must be a tensor, but is a {type(tensor).__name__}")
-    embeddings = state.get(_EMBEDDINGS)
-    if embeddings is None:
+    if _EMBEDDINGS not in state:
         raise UserError(f"--path {path} must have the weight {_EMBEDDINGS}")
     head = _head(path, state, head)
-    labels = None if head is None else _labels(state, head, data)
-    config = model_config(options, vocab_size=embeddings.size(0), max_length=max_length, labels=labels)
+    labels = None if head is None else _labels(path, state, head, data)
+    config = model_config(options, vocab_size=_rows(path, state, _EMBEDDINGS), max_length=max_length, labels=labels)
     vocabulary = export_vocabulary(data, size=config.vocab_size)
-    state = {**state, SEGMENTS: token_types(config, state)}
+    state = token_types(config, state, segments=options.segments)
     _check_names(path, config, state, head=head)
     with complete_folder(output) as folder:
         theirs = to_hugging_face(config, state, vocabulary, head=head or "", layout=options.rope_layout)
@@ -91,12 +90,19 @@ def _head(path: Path, state: Mapping[str, Tensor], wanted: str | None) -> str | 
     return wanted or next(iter(names), None)
 
 
-def _labels(state: Mapping[str, Tensor], head: str, data: Path) -> tuple[str, ...]:
+def _rows(path: Path, state: Mapping[str, Tensor], name: str) -> int:
+    """Return how many rows a weight has, which is looked at before its shape is known."""
+    if state[name].dim() != 2:
+        raise UserError(f"--path {path}: {name} must be a matrix, but is of the shape {tuple(state[name].shape)}")
+    return state[name].size(0)
+
+
+def _labels(path: Path, state: Mapping[str, Tensor], head: str, data: Path) -> tuple[str, ...]:
     """Return the names of a head's labels, which DATA/label tells; numbers are no names."""
-    weight = state.get(f"{_HEADS}{head}.out_proj.weight")
-    if weight is None:  # a head with weights by other names, which the check of names tells
+    name = f"{_HEADS}{head}.out_proj.weight"
+    if name not in state:  # a head with weights by other names, which the check of names tells
         return ()
-    count = weight.size(0)
+    count = _rows(path, state, name)
     labels = read_labels(data, count) if count > 1 else None  # one output is a number, not a label
     is_named = labels is not None and labels != tuple(map(str, range(count)))
     return labels if labels is not None and is_named else default_labels(count)
@@ -108,11 +114,19 @@ def _check_names(path: Path, config: ModelConfig, state: Mapping[str, Tensor], *
     Raises:
         UserError: the text names a weight.
     """
+    if config.num_layers > len(state):  # before there is a name for each weight of any number of layers
+        count = f"--encoder-layers {config.num_layers:,}"
+        raise UserError(f"--path {path} has {len(state)} weights, too few for {count}")
     expected = {weight.ours: weight.shape for weight in weights(config, head=head or "")}
     for name, shape in expected.items():
         found = tuple(state[name].shape) if name in state else None
         if found != shape:
-            raise UserError(f"--path {path}: {name} must be of the shape {shape}, but is {found or 'missing'}")
+            raise UserError(
+                f"--path {path}: {name} must be of the shape {shape}, but is {'missing' if found is None else found}"
+            )
+        if not state[name].is_floating_point() or state[name].is_sparse:
+            kind = f"{state[name].dtype}, {state[name].layout}"
+            raise UserError(f"--path {path}: {name} must be of floating-point numbers, each there, but is {kind}")
     left_out = (_HEADS, _VERSION) if head is None else (_HEADS, _VERSION, "encoder.lm_head.")
     extra = sorted(name for name in state if name not in expected and not name.startswith(left_out))
     extra += sorted(name for name in state if name.startswith(f"{_HEADS}{head}.") and name not in expected)

@@ -23,6 +23,15 @@ _REQUIRED: dict[str, tuple[Any, str]] = {
     "quant_noise_scalar": (0, "its RoFormer is not quantized"),
     "spectral_norm_classification_head": (False, "its RoFormer's head has no spectral norm"),
 }
+# option -> its least value
+_SIZES = {
+    "encoder_layers": 0,
+    "encoder_embed_dim": 1,
+    "encoder_ffn_embed_dim": 1,
+    "encoder_attention_heads": 1,
+    "max_positions": 1,
+    "segments": 0,
+}
 _GATED = ("geglu", "swiglu")
 # its tokenizers number the second sentence's tokens 1, so that its models have to have two
 _LEAST_TOKEN_TYPES = 2
@@ -71,8 +80,9 @@ def model_config(
             raise _unsupported(option, given, reason)
     if getattr(options, "ffn", None) in _GATED:
         raise _unsupported("ffn", options.ffn, "its RoFormer has no gated layers")
+    _check_sizes(options)
     activation = options.activation_fn
-    if activation not in ACTIVATIONS:
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise _unsupported("activation_fn", activation, f"it must be one of {', '.join(ACTIVATIONS)}")
     pooler = options.pooler_activation_fn
     if labels is not None and ACTIVATIONS.get(pooler) != ACTIVATIONS[activation]:
@@ -93,6 +103,22 @@ def model_config(
         is_tied=not options.untie_weights_roberta,
         labels=labels,
     )
+
+
+def _check_sizes(options: Namespace) -> None:
+    """Check that a checkpoint's numbers are some.
+
+    Raises:
+        UserError: the text names an option.
+    """
+    for option, least in _SIZES.items():
+        size = getattr(options, option)
+        if type(size) is not int or size < least:
+            name = f"--{option.replace('_', '-')}"
+            raise UserError(f"{name} must be a whole number of at least {least}, but is {size!r}")
+    size, heads = options.encoder_embed_dim, options.encoder_attention_heads
+    if size % heads or size // heads % 2:
+        raise UserError(f"--encoder-embed-dim {size} must be an even number for each of {heads} heads")
 
 
 def _unsupported(option: str, value: Any, reason: str) -> UserError:

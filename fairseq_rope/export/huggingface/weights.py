@@ -120,15 +120,17 @@ def to_hugging_face(
     return theirs
 
 
-def token_types(config: ModelConfig, ours: Mapping[str, Tensor]) -> Tensor:
-    """Return an embedding for each token type that the configuration has: of segments, or nothing where there is none.
+def token_types(config: ModelConfig, ours: Weights, *, segments: int) -> Weights:
+    """Return the weights with an embedding for each token type: of segments, or nothing where the model has none.
 
     A model with one segment adds the same to every token, and so do all types.
     """
-    segments = ours.get(SEGMENTS)
-    if segments is None:
-        return torch.zeros(config.token_types, config.hidden_size)
-    return segments.expand(config.token_types, -1) if segments.size(0) == 1 else segments
+    found = ours.get(SEGMENTS)
+    if segments == 0 and found is None:
+        return {**ours, SEGMENTS: torch.zeros(config.token_types, config.hidden_size)}
+    if segments == 1 and found is not None and found.shape == (1, config.hidden_size):
+        return {**ours, SEGMENTS: found.expand(config.token_types, -1)}
+    return ours
 
 
 def position_table(config: ModelConfig) -> Tensor:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor
 
 from fairseq_rope.export.huggingface import export_checkpoint, import_folder
+from fairseq_rope_data.errors import UserError
 from tests.support.checkpoint_files import save
 from tests.support.roformers import (
     TOKENS,
@@ -143,3 +145,54 @@ def test_checkpoints_of_another_model_are_refused(tmp_path: Path):
     text = save(tmp_path / "text.pt", {**state, name: "0"}, cfg={"model": model.args})
     assert export_error(text, data) == f"--path {text}: {name} must be a tensor, but is a str"
     assert export_error(path, data, max_length=0) == "--max-length must be at least 1, but is 0"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("encoder_layers", "2", "--encoder-layers must be a whole number of at least 0, but is '2'"),
+        ("encoder_layers", None, "--encoder-layers must be a whole number of at least 0, but is None"),
+        ("encoder_attention_heads", 0, "--encoder-attention-heads must be a whole number of at least 1, but is 0"),
+        ("encoder_attention_heads", 5, "--encoder-embed-dim 24 must be an even number for each of 5 heads"),
+        ("max_positions", -3, "--max-positions must be a whole number of at least 1, but is -3"),
+        ("segments", "2", "--segments must be a whole number of at least 0, but is '2'"),
+        (
+            "activation_fn",
+            ["gelu"],
+            "--activation-fn ['gelu'] cannot be exported to Hugging Face: it must be one of ...",
+        ),
+        ("encoder_layers", 10**9, "--path ... weights, too few for --encoder-layers 1,000,000,000"),
+    ],
+)
+def test_options_that_are_no_model_are_named(name: str, value: Any, error: str, tmp_path: Path):
+    pytest.importorskip("safetensors", reason="the extra `export` is not installed")
+    model = our_model()
+    setattr(model.args, name, value)
+    path, data = save_ours(tmp_path, model)
+    with pytest.raises(UserError) as caught:
+        export_checkpoint(path, data, tmp_path / "folder")
+    start, _, end = error.partition("...")
+    assert str(caught.value).startswith(start) and end in str(caught.value)
+    assert not (tmp_path / "folder").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [
+        ("encoder.sentence_encoder.embed_tokens.weight", torch.tensor(1.0)),
+        ("encoder.sentence_encoder.segment_embeddings.weight", torch.tensor(1.0)),
+        ("encoder.sentence_encoder.segment_embeddings.weight", torch.ones(1, 2, 24)),
+        ("classification_heads.kind.out_proj.weight", torch.tensor(1.0)),
+        ("encoder.sentence_encoder.layers.0.fc1.weight", torch.ones(40, 24).to_sparse()),
+        ("encoder.sentence_encoder.layers.0.fc1.weight", torch.ones(40, 24).long()),
+    ],
+)
+def test_weights_of_other_forms_are_named(name: str, weight: Tensor, tmp_path: Path):
+    pytest.importorskip("safetensors", reason="the extra `export` is not installed")
+    path, data = save_ours(tmp_path, our_model(heads={"kind": 2}, segments=2, pooler_activation_fn="gelu"))
+    checkpoint = torch.load(path, weights_only=False)
+    checkpoint["model"][name] = weight
+    torch.save(checkpoint, path)
+    with pytest.raises(UserError, match=f"{name} must be ") as caught:
+        export_checkpoint(path, data, tmp_path / "folder")
+    assert str(path) in str(caught.value) and not (tmp_path / "folder").exists()
