@@ -88,13 +88,18 @@ def read_sample(path: Path) -> dict[str, list[Case]]:
     cases = read_cases(path, labeled=False)
     if len(cases) < _FEWEST:
         raise UserError(f"--sample {path} must have {_FEWEST} examples or more, but has {len(cases)}")
-    documents = [frozenset(case.texts) for case in cases]
+    documents = [frozenset(map(characters_of, case.texts)) for case in cases]
     train, valid = split_by_document(documents, len(cases) // 5)
     if not train:
         raise UserError(f"--sample {path}: no example is left to train on, for a few documents are in all of them")
     dice = random.Random(1)
     mixed = [_swapped(case) if dice.random() < 0.5 else case for case in cases]
     return {"train": [mixed[number] for number in train], "valid": [mixed[number] for number in valid]}
+
+
+def characters_of(document: str) -> str:
+    """Return what tells a document from another: its characters, white space apart."""
+    return "".join(document.split())
 
 
 def _swapped(case: Case) -> Case:

@@ -19,7 +19,7 @@ from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.fingerprint import described
 from fairseq_rope_data.join_text import joined, lines_of
 from fairseq_rope_data.manifest import facts_of
-from fairseq_rope_data.scm import read_cases
+from fairseq_rope_data.scm import characters_of, read_cases
 
 
 def documents(path: Path) -> Iterator[str]:
@@ -44,7 +44,7 @@ class Without:
     """
 
     def __init__(self, given: Iterable[str]) -> None:
-        self.given = {_form(document) for document in given}
+        self.given = {characters_of(document) for document in given}
         self.found: set[str] = set()  # of those given
         self.lines = self.dropped = 0  # lines that have text
 
@@ -55,7 +55,7 @@ class Without:
             UserError: a file is no text; the text names file and line.
         """
         for line in _lines(paths):
-            form = _form(line)
+            form = characters_of(line)
             self.lines += bool(form)
             if form in self.given:
                 self.dropped += 1
@@ -74,10 +74,6 @@ class Without:
 
     def __str__(self) -> str:
         return f"without {self.dropped} of {self.lines} lines, {len(self.found)} of the {len(self.given)} documents"
-
-
-def _form(document: str) -> str:
-    return "".join(document.split())
 
 
 def _lines(paths: Iterable[Path]) -> Iterator[str]:

@@ -64,6 +64,22 @@ def test_a_sample_has_both_labels_and_the_nearer_text_under_its_own(tmp_path: Pa
         assert case.texts[1 + case.label] == whole[case.texts[0]]["B"]
 
 
+def test_a_document_with_other_white_space_is_in_the_same_set(tmp_path: Path):
+    dice = random.Random(1)
+    made = []
+    for _ in range(30):
+        texts = [f"文书{number}。第{number}段" for number in dice.sample(range(40), 3)]
+        made.append(
+            {name: text.replace("。", dice.choice(["。", "。\r\n"])) for name, text in zip("ABC", texts, strict=True)}
+        )
+    path = tmp_path / "input.json"
+    path.write_text("".join(f"{json.dumps(each)}\n" for each in made))
+    train, valid = (
+        {"".join(text.split()) for case in part for text in case.texts} for part in read_sample(path).values()
+    )
+    assert train and valid and not train & valid
+
+
 GOOD = {"A": "a", "B": "b", "C": "c", "label": "B"}
 BAD = {
     "no JSON": ("{'A': 1}", "must be a JSON object: Expecting property name"),
