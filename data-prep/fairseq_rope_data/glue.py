@@ -19,7 +19,7 @@ from fairseq_rope_data import cli
 from fairseq_rope_data.errors import UserError, run
 from fairseq_rope_data.files import complete_files
 from fairseq_rope_data.glue_files import Example, find_source, read_subset
-from fairseq_rope_data.glue_tasks import TASKS, Task
+from fairseq_rope_data.glue_tasks import MSR_TRAIN, TASKS, Task
 
 
 def read_task(
@@ -38,6 +38,9 @@ def read_task(
     missing = ""
     for subset, size in task.sizes.items():
         source = find_source(folder, task, subset)
+        # a set of GLUE's own would have pairs of the other one
+        if dev_last is not None and subset in ("train", "valid") and source and source.files != (MSR_TRAIN,):
+            raise UserError(f"--dev-last splits {MSR_TRAIN}, but {folder} has {source.files[0]}")
         if subset.startswith("test"):
             if source is None:
                 missing = missing or task.sources[subset][0].files[0]

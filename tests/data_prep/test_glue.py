@@ -228,6 +228,18 @@ def test_mrpc_is_split_by_glues_ids_or_at_its_end(tmp_path: Path, monkeypatch: p
     assert done.error == "glue: error: --dev-last is for MRPC alone, but the task is RTE"
 
 
+@pytest.mark.parametrize("name", ["train.tsv", "dev.tsv"])
+def test_the_last_pairs_are_not_taken_beside_glues_own_files(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = msr(tmp_path / "files")
+    header = HEADERS["MRPC"][0]
+    (folder / name).write_text("".join(f"{line}\n" for line in (header, *(row(header, i, "MRPC") for i in range(9)))))
+    done = run_program(monkeypatch, "glue", "MRPC", folder, "-", "--sample", "--dev-last", "3")
+    assert done.status == 1
+    assert done.error == f"glue: error: --dev-last splits msr_paraphrase_train.txt, but {folder} has {name}"
+
+
 def test_no_line_of_a_file_is_lost_or_moved(tmp_path: Path):
     """What csv would join at a quote, and str.splitlines cut, stays a line."""
     dice = random.Random(5)
