@@ -49,7 +49,7 @@ def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _open(path: Path) -> AbstractContextManager[Readable]:
-    if not path.exists() and not path.with_name(f"{path.name}.gz").exists():
+    if not path.exists() and not Path(f"{path}.gz").exists():
         raise UserError(f"{path}: {why_no_file(path)}")
     return unpacked(path) if path.suffix == ".gz" else manifest.plain(path)
 

@@ -44,7 +44,7 @@ def versions() -> dict[str, str]:
 
 def plain(path: Path) -> AbstractContextManager[Readable]:
     """Open a file, or FILE.gz unpacked where there is no FILE; for errors see `open_text` and `unpacked`."""
-    packed = path.with_name(f"{path.name}.gz")
+    packed = Path(f"{path}.gz")  # . and / have no name
     return open_text(path) if path.exists() or not packed.exists() else unpacked(packed)
 
 

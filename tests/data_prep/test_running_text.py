@@ -60,6 +60,13 @@ def test_a_missing_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert done.status == 1 and f"{tmp_path}/nowhere" in done.error
 
 
+@pytest.mark.parametrize("folder", [".", "/"])
+@pytest.mark.parametrize("program", ["join_text", "check_text"])
+def test_a_folder_without_a_name_of_its_own_is_no_text(monkeypatch: pytest.MonkeyPatch, program: str, folder: str):
+    done = run_program(monkeypatch, program, folder)
+    assert (done.status, done.error) == (1, f"{program}: error: cannot read {folder}: Is a directory")
+
+
 def test_lines_with_text_are_counted_and_the_same_text_twice_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
