@@ -38,8 +38,11 @@ def pretrained_settings(folder: Path) -> dict[str, str]:
     if (folder / MANIFEST).is_file():
         found = _of_recipe(folder)
     elif (folder / "vocab.txt").is_file():
-        config = _json(folder / "tokenizer_config.json")
-        lowercase = str(int(bool(config.get("do_lower_case", True))))
+        config = folder / "tokenizer_config.json"
+        is_lower = _json(config).get("do_lower_case", True)
+        if not isinstance(is_lower, bool):
+            raise UserError(f"{config}: do_lower_case must be true or false, but is {is_lower!r}")
+        lowercase = str(int(is_lower))
         found = {"SOURCE_LANG": "en", "NORMALIZE": "0", "LOWERCASE": lowercase, "MOSES": "", "BPE": "wordpiece"}
         found |= {"CODES": f"{folder / 'vocab.txt'}", "DICTIONARY": f"{folder / 'dict.txt'}"}
     else:

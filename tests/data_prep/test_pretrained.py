@@ -53,6 +53,10 @@ def test_an_imported_model_has_wordpiece_and_is_lower_cased_unless_it_says_so(
     assert "LOWERCASE=1\nMOSES=()\nBPE=wordpiece\n" in run_program(monkeypatch, "pretrained", folder).stdout.decode()
     (folder / "tokenizer_config.json").write_text('{"do_lower_case": false}')
     assert "LOWERCASE=0\n" in run_program(monkeypatch, "pretrained", folder).stdout.decode()
+    path = folder / "tokenizer_config.json"
+    path.write_text('{"do_lower_case": "false"}')
+    expected = f"pretrained: error: {path}: do_lower_case must be true or false, but is 'false'"
+    assert run_program(monkeypatch, "pretrained", folder).error == expected
 
 
 def test_what_is_no_folder_of_a_pretrained_model_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
