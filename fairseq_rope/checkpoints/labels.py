@@ -7,7 +7,7 @@ from fairseq.data import Dictionary
 from fairseq_rope_data.errors import UserError
 
 # those of every dictionary, and the one that sentence_prediction adds
-_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
+_SPECIAL = (*Dictionary().symbols, "<mask>")
 
 
 def is_class(word: str) -> bool:

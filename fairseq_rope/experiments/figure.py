@@ -43,6 +43,14 @@ def label(name: str) -> str:
     return f"\u2060{name}" if name.startswith("_") else name
 
 
+def draw_names_as_they_stand(figure: Any) -> None:
+    """Let no text of a figure be a formula: a model may be named $x$."""
+    from matplotlib.text import Text
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+
+
 def check_picture(output: Path) -> None:
     """Check the file of a picture before any work starts, and that matplotlib is there.
 
@@ -63,10 +71,8 @@ def write_figure(figure: Any, output: Path) -> None:
     The same figure gives the same bytes.
     """
     from matplotlib import rc_context
-    from matplotlib.text import Text
 
-    for text in figure.findobj(Text):
-        text.set_parse_math(False)  # a model may be named $x$
+    draw_names_as_they_stand(figure)
     form = "svg" if output.suffix == ".svg" else "png"
     with complete_file(output) as part, rc_context({"svg.hashsalt": "fairseq_rope", "svg.fonttype": "none"}):
         figure.savefig(part, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from fairseq_rope.experiments.figure import PALETTE, empty_figure
+from fairseq_rope.experiments.figure import PALETTE, draw_names_as_they_stand, empty_figure
 
 INK = "#010203"  # stands for the color of the page's text, which is another one in the dark
 COLORS = (INK, *PALETTE[1:])
 
 _STYLE = {
     "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and copied
-    "text.parse_math": False,  # a model may be named $x$
     "font.size": 10,
     "savefig.transparent": True,
     "legend.framealpha": 0,
@@ -45,6 +44,7 @@ def page_style(name: str) -> Iterator[tuple[Any, Any]]:
 
 def svg_text(figure: Any) -> str:
     """Return a figure as an SVG element; call it within its `page_style`."""
+    draw_names_as_they_stand(figure)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     text = _ALONE.sub("", file.getvalue()).replace(INK, "currentColor").strip()

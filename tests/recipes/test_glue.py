@@ -172,9 +172,8 @@ def test_runs_of_other_seeds_in_one_folder_write_baselines_one_after_the_other(t
         stdout, stderr = run.communicate(timeout=60)
         assert run.returncode == 0 and stdout.splitlines()[-1] == "scores", stderr
     for name in ("majority", "bag_of_words"):
-        assert (tmp_path / name / "score-valid.json").exists() and (
-            tmp_path / f"{name}-seed2" / "baseline.txt"
-        ).exists()
+        assert (tmp_path / name / "score-valid.json").exists()
+        assert (tmp_path / f"{name}-seed2" / "baseline.txt").exists()
 
 
 def test_numbers_are_prepared_as_fairseq_reads_them(pretrained: Path, tmp_path: Path):

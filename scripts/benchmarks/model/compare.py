@@ -26,8 +26,8 @@ def compare(
     Returns: for each, by its name, options, peak memory in bytes and lists of all figures, one a repetition; for one
         that could not be measured an `error`, its reason, and no lists.
     """
-    repetitions_of: dict[str, list[Repetition]] = {spec.name: [] for spec in specs}
-    best_rates_of: dict[str, list[float]] = {spec.name: [] for spec in specs}
+    # each with the best rate just before it
+    repetitions_of: dict[str, list[tuple[Repetition, float]]] = {spec.name: [] for spec in specs}
     measured: dict[str, Measured] = {}
     with contextlib.ExitStack() as stack:
         workers = [Worker(spec) for spec in specs]
@@ -46,11 +46,9 @@ def compare(
                     workers.remove(worker)
                     worker.close()
                 else:
-                    repetitions_of[worker.spec.name] += [repetition] * (i >= 0)
-                    best_rates_of[worker.spec.name] += [rate] * (i >= 0)
+                    repetitions_of[worker.spec.name] += [(repetition, rate)] * (i >= 0)
         for worker in workers:
-            name = worker.spec.name
-            measured[name] = _figures(repetitions_of[name], best_rates_of[name], worker)
+            measured[worker.spec.name] = _figures(repetitions_of[worker.spec.name], worker)
     return {spec.name: {"options": list(spec.options), **measured[spec.name]} for spec in specs}
 
 
@@ -67,11 +65,12 @@ def _repeat(worker: Worker, workers: list[Worker]) -> Repetition:
     return worker.repeat()
 
 
-def _figures(repetitions: list[Repetition], best_rates: list[float], worker: Worker) -> Measured:
-    lists = {name: [asdict(repetition)[name] for repetition in repetitions] for name in asdict(repetitions[0])}
+def _figures(repetitions: list[tuple[Repetition, float]], worker: Worker) -> Measured:
+    every = [asdict(repetition) for repetition, _ in repetitions]
+    lists = {name: [each[name] for each in every] for name in every[0]}
     figures: Measured = {"peak": worker.peak(), **{name: values for name, values in lists.items() if any(values)}}
-    if all(best_rates) and "flops" in figures:
-        figures["best_rate"] = best_rates
-        pairs = zip(repetitions, best_rates, strict=True)
-        figures["utilization"] = [repetition.flops / repetition.seconds / rate for repetition, rate in pairs]
+    rates = [rate for _, rate in repetitions]
+    if all(rates) and "flops" in figures:
+        figures["best_rate"] = rates
+        figures["utilization"] = [each.flops / each.seconds / rate for each, rate in repetitions]
     return figures
