@@ -49,7 +49,8 @@ def can_fuse(groups: list[dict[str, Any]]) -> bool:
     devices = {weight.device for weight in weights}
     return (
         len(devices) == 1
-        and not any(group.get("amsgrad") for group in groups)
+        # with a second moment that never grows fairseq's step is 0, and the kernel's bias correction divides by 0
+        and not any(group.get("amsgrad") or group["betas"][1] == 1 for group in groups)
         and all(_is_plain(weight) and _is_plain(weight.grad) for weight in weights)
         and has_kernel(devices.pop())
     )

@@ -142,6 +142,16 @@ def test_others_are_left_to_fairseq(change: Any, fused: list[int]):
     assert not fused
 
 
+def test_a_second_moment_that_never_grows_is_left_to_fairseq(fused: list[int]):
+    mine, theirs = make(betas=(0.9, 1.0)), make(betas=(0.9, 1.0))
+    for optimizer in (mine, theirs):
+        give_gradients(optimizer, 1)
+    mine.step()
+    by_fairseq(theirs)
+    assert_same_state(mine, theirs)
+    assert not fused
+
+
 def test_sparse_gradients_have_fairseqs_error():
     optimizer = make()
     weights_of(optimizer)[0].grad = torch.ones(SHAPES[0]).to_sparse()
