@@ -53,7 +53,9 @@ def load_models(
     suffix: str = "",
     shards: int = 1,
 ) -> list[Any]:
-    """Load one model for each of `paths`, as they were trained but for `overrides`; `data` is named in errors.
+    """Load one model for each of `paths`, as they were trained but for `overrides`, in evaluation mode.
+
+    `data` is named in errors.
 
     Raises:
         UserError: see `load_ensemble`.
@@ -62,7 +64,8 @@ def load_models(
         models, _ = checkpoint_utils.load_model_ensemble(
             list(paths), arg_overrides=overrides, task=task, suffix=suffix, strict=shards == 1, num_shards=shards
         )
-    return list(models)
+    # in training mode, layers that --encoder-layerdrop drops would be missing
+    return [model.eval() for model in models]
 
 
 def load_with_task(path: str, *, data: str, overrides: dict[str, Any] | None = None) -> tuple[Any, Any]:

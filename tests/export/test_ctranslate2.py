@@ -83,6 +83,16 @@ def test_a_checkpoint_of_hydra_is_exported(trained: Trained, tmp_path: Path) -> 
     assert one.read_bytes() == other.read_bytes()
 
 
+def test_a_checkpoint_trained_with_layerdrop_is_exported_with_all_its_layers(trained: Trained, tmp_path: Path) -> None:
+    state = torch.load(trained.checkpoint, map_location="cpu", weights_only=True)
+    state["cfg"]["model"].encoder_layerdrop = state["cfg"]["model"].decoder_layerdrop = 1.0
+    torch.save(state, tmp_path / "dropped.pt")
+    for path in (trained.checkpoint, tmp_path / "dropped.pt"):
+        export_checkpoint(path, trained.data, tmp_path / f"{path.stem}-model")
+    one, other = (tmp_path / f"{name}-model" / "model.bin" for name in ("dropped", trained.checkpoint.stem))
+    assert one.read_bytes() == other.read_bytes()
+
+
 def test_separate_dictionaries_stay_separate(tmp_path: Path) -> None:
     source, target = Dictionary(), Dictionary()
     for i in range(30):
