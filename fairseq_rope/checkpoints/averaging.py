@@ -7,8 +7,15 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from fairseq_rope.checkpoints.files import Checkpoint, last_checkpoints, load_checkpoint, save_checkpoint
+from fairseq_rope.checkpoints.files import (
+    Checkpoint,
+    last_checkpoints,
+    load_checkpoint,
+    model_options,
+    save_checkpoint,
+)
 from fairseq_rope.checkpoints.running_mean import RunningMean
+from fairseq_rope.compat.fixed_options import fixed_options
 from fairseq_rope_data.errors import UserError
 from fairseq_rope_data.files import complete_file
 
@@ -21,7 +28,8 @@ def average_checkpoints(paths: Sequence[Path]) -> Checkpoint:
     """Average the models in `paths` and print a table of them; all else comes from the first.
 
     Raises:
-        UserError: no path; a file that `load_checkpoint` refuses; models that `RunningMean` refuses; one model twice.
+        UserError: no path; a file that `load_checkpoint` refuses; models that `RunningMean` refuses; one model twice;
+            options of which the same weights make another model.
     """
     if not paths:
         raise UserError("--inputs must name at least one checkpoint")
@@ -38,11 +46,20 @@ def average_checkpoints(paths: Sequence[Path]) -> Checkpoint:
         if digest in seen:
             raise UserError(f"--inputs: {path} is the same model as {seen[digest]}, which would count twice")
         seen[digest] = path
+        _check_options(path, state, first=paths[0], result=result)
         print(_table_row(path, state), flush=True)
         result = result or without_training_state(state)
         del state, model
     result["model"] = mean.result()
     return result
+
+
+def _check_options(path: Path, state: Checkpoint, *, first: Path, result: Checkpoint) -> None:
+    """Check that a model computes as the first one does, as far as both say so."""
+    expected = fixed_options(vars(model_options(result)))
+    for name, value in fixed_options(vars(model_options(state))).items():
+        if value != expected.get(name, value):
+            raise UserError(f"cannot average {path}: its {name} is {value!r}, but {expected[name]!r} in {first}")
 
 
 def without_training_state(state: Checkpoint) -> Checkpoint:

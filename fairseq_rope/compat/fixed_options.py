@@ -33,6 +33,12 @@ FIXED_OF_FAIRSEQ = ("encoder_attention_heads", "decoder_attention_heads", "activ
 CHANGEABLE = ("rope_scaling", "rope_scaling_factor", "rope_original_length")
 
 
+def fixed_options(trained: dict[str, Any]) -> dict[str, Any]:
+    """Return those options of a model, trained with `trained`, that make another model of the same weights."""
+    defaults = FIXED if "rope_base" in trained else {}
+    return {**defaults, **{name: trained[name] for name in (*FIXED, *FIXED_OF_FAIRSEQ) if name in trained}}
+
+
 def refuse_fixed_overrides() -> None:
     """Check the overrides of `checkpoint_utils.load_checkpoint_to_cpu`, by which all of fairseq loads."""
     wrap(checkpoint_utils, "load_checkpoint_to_cpu", _load_unchanged)

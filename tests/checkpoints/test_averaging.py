@@ -151,6 +151,33 @@ def test_models_that_differ_are_refused(model: Model, message: str, tmp_path: Pa
     assert sorted(os.listdir(tmp_path)) == ["first.pt", "second.pt"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "first"),
+    [
+        ("rope_base", 500.0, 10000.0),
+        ("rope_layout", "half", "interleaved"),
+        ("encoder_attention_heads", 4, 2),
+        ("activation_fn", "gelu", "relu"),
+    ],
+)
+def test_options_that_make_another_model_of_the_weights_are_refused(
+    name: str, value: object, first: object, tmp_path: Path
+) -> None:
+    # the first one is older than --rope-layout
+    options = {"rope_base": 10000.0, "encoder_attention_heads": 2, "activation_fn": "relu"}
+    paths = []
+    for updates, changed in ((1, {}), (2, {"dropout": 0.5}), (3, {name: value})):
+        state = fairseq_checkpoint({"w": torch.ones(2)}, updates=updates)
+        state["cfg"] = {"model": argparse.Namespace(**{**options, **changed})}
+        torch.save(state, tmp_path / f"{updates}.pt")
+        paths.append(tmp_path / f"{updates}.pt")
+    write_average(paths[:2], tmp_path / "out.pt")
+    with pytest.raises(UserError) as error:
+        write_average(paths, tmp_path / "all.pt")
+    assert str(error.value) == f"cannot average {paths[2]}: its {name} is {value!r}, but {first!r} in {paths[0]}"
+    assert not (tmp_path / "all.pt").exists()
+
+
 @pytest.mark.parametrize("large", [torch.tensor([2**62, -3]), torch.tensor([3e38, 1.0])], ids=["int64", "float32"])
 def test_a_sum_beyond_its_type_is_refused(large: Tensor, tmp_path: Path) -> None:
     paths = save_all(tmp_path, [{"n": large}, {"n": large}])
