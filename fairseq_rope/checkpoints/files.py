@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from omegaconf import DictConfig, OmegaConf
 
 from fairseq_rope.compat.verified_checkpoints import DamagedCheckpoint, is_unreadable, verify
 from fairseq_rope_data.errors import UserError, why_no_file
@@ -81,7 +82,9 @@ def save_checkpoint(state: Checkpoint, part: Path, *, output: Path) -> None:
 
 def model_options(state: Checkpoint) -> Namespace:
     """Return the options that a model was trained with; a model without a command line of its own has a few only."""
-    options = state.get("args") or (state.get("cfg") or {}).get("model") or {}
+    options: Any = state.get("args") or (state.get("cfg") or {}).get("model") or {}
+    if isinstance(options, DictConfig):
+        options = OmegaConf.to_container(options)  # unresolved: a missing or a wrong interpolation is no matter here
     return options if isinstance(options, Namespace) else Namespace(**options)
 
 

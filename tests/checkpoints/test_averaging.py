@@ -178,6 +178,14 @@ def test_options_that_make_another_model_of_the_weights_are_refused(
     assert not (tmp_path / "all.pt").exists()
 
 
+def test_options_of_hydra_that_lack_a_value_are_no_matter(tmp_path: Path) -> None:
+    paths = save_all(tmp_path, [{"w": torch.ones(2)}, {"w": torch.zeros(2)}])
+    for path in paths:
+        cfg = OmegaConf.create({"model": {"_name": "odd", "text": "???", "rate": "${nowhere.rate}"}})
+        torch.save({**torch.load(path), "cfg": cfg}, path)
+    assert averaged(paths, tmp_path / "out.pt")["model"]["w"].tolist() == [0.5, 0.5]
+
+
 @pytest.mark.parametrize("large", [torch.tensor([2**62, -3]), torch.tensor([3e38, 1.0])], ids=["int64", "float32"])
 def test_a_sum_beyond_its_type_is_refused(large: Tensor, tmp_path: Path) -> None:
     paths = save_all(tmp_path, [{"n": large}, {"n": large}])
