@@ -272,10 +272,23 @@ def test_bad_options_get_one_clear_line_and_leave_nothing(
 
 
 def test_a_copied_file_must_not_replace_one_of_the_model(trained: Trained, tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(UserError, match=r"the model folder has a file config.json of its own"):
-        export_checkpoint(trained.checkpoint, trained.data, tmp_path / "model", copy_files=[tmp_path / "config.json"])
-    assert [path.name for path in tmp_path.iterdir()] == ["config.json"]
+    (tmp_path / "dict.en.txt").write_text("")
+    with pytest.raises(UserError, match=r"the model folder has a file dict.en.txt of its own"):
+        export_checkpoint(trained.checkpoint, trained.data, tmp_path / "model", copy_files=[tmp_path / "dict.en.txt"])
+    assert [path.name for path in tmp_path.iterdir()] == ["dict.en.txt"]
+
+
+@pytest.mark.parametrize(
+    "name", ["SHA256SUMS", "config.json", "source_vocabulary.json", "shared_vocabulary.txt", "vmap.txt"]
+)
+def test_a_copied_file_must_not_be_taken_for_one_of_the_model(trained: Trained, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("[]")
+    with pytest.raises(UserError) as error:
+        export_checkpoint(trained.checkpoint, trained.data, tmp_path / "model", copy_files=[tmp_path / name])
+    assert (
+        str(error.value) == f"--copy-files {tmp_path / name}: in a model folder {name} would be read as the model's own"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 def test_a_type_that_does_not_exist_is_refused(

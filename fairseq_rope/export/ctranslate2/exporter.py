@@ -11,6 +11,7 @@ from fairseq.tasks.translation import TranslationTask
 from fairseq_rope.checkpoints.data_folder import translation_task
 from fairseq_rope.checkpoints.files import arch_of, load_checkpoint, model_options
 from fairseq_rope.checkpoints.loading import load_models
+from fairseq_rope.export.ctranslate2.model_folder import OWN_NAMES
 from fairseq_rope.export.ctranslate2.package import require_ctranslate2
 from fairseq_rope.models.translation import TransformerRopeModel
 from fairseq_rope_data.errors import UserError, why_no_file
@@ -54,6 +55,8 @@ def export_checkpoint(
             raise UserError(f"--copy-files {file}: a name must be one line")
         if not file.is_file():
             raise UserError(f"--copy-files {file}: {why_no_file(file)}")
+        if file.name in OWN_NAMES:
+            raise UserError(f"--copy-files {file}: in a model folder {file.name} would be read as the model's own")
         check_recorded(file)
     with complete_folder(output) as folder:
         task, model = _load(path, data, source_lang, target_lang, overrides)

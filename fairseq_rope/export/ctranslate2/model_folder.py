@@ -24,6 +24,13 @@ QUANTIZATIONS = (
 )
 
 
+# what the runtime and `read_model_folder` look for in a folder, be it written or not
+OWN_NAMES = {
+    *(SETTINGS, CHECKSUMS, "model.bin", "config.json", "vmap.txt"),
+    *(f"{name}_vocabulary.{end}" for name in ("source", "target", "shared") for end in ("json", "txt")),
+}
+
+
 class ModelSettings(NamedTuple):
     """What a checkpoint holds beyond weights: languages, limits in tokens with </s>, and how it was rounded."""
 
