@@ -90,6 +90,31 @@ def test_a_weight_that_has_no_place_is_refused_by_name() -> None:
         check_supported(model)
 
 
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_weight_that_is_no_number_is_refused_by_name(value: float) -> None:
+    model = small()
+    model.encoder.layers[1].fc1.bias.data[3] = value
+    with pytest.raises(UserError) as error:
+        check_supported(model)
+    assert str(error.value) == (
+        "the model cannot be exported to CTranslate2: 1 of 40 numbers of encoder.layers.1.fc1.bias are NaN or infinite"
+    )
+
+
+@pytest.mark.parametrize("quantization", ["float16", "int8_float16"])
+def test_a_weight_that_a_float16_cannot_hold_is_refused_by_name(quantization: str) -> None:
+    model = small()
+    model.encoder.layers[1].fc1.bias.data[3:5] = -1e5
+    with pytest.raises(UserError) as error:
+        check_supported(model, quantization=quantization)
+    assert str(error.value) == (
+        f"the model cannot be exported to CTranslate2 with --quantization {quantization}: "
+        "2 of 40 numbers of encoder.layers.1.fc1.bias are beyond what float16 holds"
+    )
+    for good in ("float32", "bfloat16", "int8", "int8_bfloat16"):
+        check_supported(model, quantization=good)
+
+
 def test_other_frequencies_are_refused() -> None:
     model = small()
     model.encoder.position_method.theta = model.encoder.position_method.theta / 2

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fairseq_rope.export.ctranslate2.rotation import runtime_rotation
 from fairseq_rope.export.ctranslate2.spec import ACTIVATIONS
@@ -38,7 +39,8 @@ def check_supported(model: TransformerRopeModel, *, quantization: str = "float32
     """Check that CTranslate2 can compute a model exactly, but for the rounding of `quantization`.
 
     Raises:
-        UserError: an option or a weight that the runtime does not support; the text names it.
+        UserError: an option or a weight that the runtime does not support, or a weight that is no number; the text
+            names it.
     """
     for option, reason in _OPTIONS.items():
         if getattr(model.args, option, None):
@@ -56,6 +58,21 @@ def check_supported(model: TransformerRopeModel, *, quantization: str = "float32
     unknown = [name for name in model.state_dict() if not _WEIGHT.fullmatch(name)]
     if unknown:
         raise UserError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
+    for name, weight in model.state_dict().items():
+        _check_numbers(name, weight, quantization)
+
+
+def _check_numbers(name: str, weight: Tensor, quantization: str) -> None:
+    """Check that a weight is a number wherever it is stored; the runtime would translate, but not as fairseq."""
+    numbers = f"{{}} of {weight.numel():,} numbers of {name}"
+    if odd := int((~weight.isfinite()).sum()):
+        raise UserError(f"the model cannot be exported to CTranslate2: {numbers.format(odd)} are NaN or infinite")
+    # bfloat16 reaches as far as float32
+    if quantization in ("float16", "int8_float16") and (large := int(weight.half().isinf().sum())):
+        raise UserError(
+            f"the model cannot be exported to CTranslate2 with --quantization {quantization}: "
+            f"{numbers.format(large)} are beyond what float16 holds"
+        )
 
 
 def _check_rotation(cfg: Any, rotary: RotaryEmbedding, side: str, quantization: str) -> None:
