@@ -129,8 +129,10 @@ def _check_form(path: Path, state: Any) -> None:
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
         raise UserError(f"cannot load {path}: it is not a checkpoint of fairseq, which holds a dictionary 'model'")
     cfg = state.get("cfg")
+    if cfg is not None and not isinstance(cfg, Mapping):
+        raise UserError(f"cannot load {path}: its cfg must be a dictionary of options, but is a {type(cfg).__name__}")
     options = {"args": state.get("args"), "cfg": cfg}
-    if isinstance(cfg, Mapping):
+    if cfg is not None:
         options |= {f"cfg.{section}": cfg.get(section) for section in _SECTIONS}
     for name, value in options.items():
         has_names = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)

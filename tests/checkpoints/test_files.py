@@ -2,6 +2,7 @@
 
 import os
 import random
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -100,7 +101,8 @@ def test_a_malicious_checkpoint_is_refused_and_says_what_it_wanted(tmp_path: Pat
     ("change", "message"),
     [
         ({"args": "x"}, "its args must be options, but is a str"),
-        ({"cfg": [1]}, "its cfg must be options, but is a list"),
+        ({"cfg": Namespace(model=Namespace())}, "its cfg must be a dictionary of options, but is a Namespace"),
+        ({"cfg": [1]}, "its cfg must be a dictionary of options, but is a list"),
         ({"cfg": {"model": 5}}, "its cfg.model must be options, but is a int"),
         ({"cfg": {"task": "translation"}}, "its cfg.task must be options, but is a str"),
         ({"cfg": {"criterion": "mine"}}, "its cfg.criterion must be options, but is a str"),
