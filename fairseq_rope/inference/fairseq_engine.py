@@ -11,6 +11,9 @@ from fairseq_rope.checkpoints.loading import brief, load_ensemble
 from fairseq_rope.inference.engine import Hypothesis, length_batches
 from fairseq_rope_data.errors import UserError
 
+# of a search: options, memory, a model's NaN
+_FAILURES = (ArithmeticError, AssertionError, RuntimeError, TypeError, ValueError)
+
 
 class FairseqEngine:
     """An `Engine` on the GPU if there is one and `--cpu` isn't given.
@@ -50,7 +53,7 @@ class FairseqEngine:
                 net_input = utils.move_to_cuda(net_input)
             try:
                 hypotheses = self.task.inference_step(self.generator, self.models, {"net_input": net_input})
-            except (AssertionError, RuntimeError, TypeError, ValueError) as error:  # options, memory, a model's NaN
+            except _FAILURES as error:
                 reason = f"by its options, for want of memory or over a NaN: {brief(error)}"
                 raise UserError(f"the search with {self.cfg.common_eval.path} failed, {reason}") from error
             for index, ranked in zip(sample["id"].tolist(), hypotheses, strict=True):

@@ -83,6 +83,7 @@ def test_an_override_that_is_no_rate_is_named(trained: Trained) -> None:
         (["--diverse-beam-groups", "3"], "DiverseBeamSearch requires --beam to be divisible"),
         (["--sampling", "--sampling-topk", "100000"], "selected index k out of range"),
         (["--temperature", "1e-300"], "200 < 200"),
+        (["--lenpen", "1e9"], "Numerical result out of range"),
     ],
 )
 def test_a_search_that_fails_is_one_line(trained: Trained, options: list[str], reason: str) -> None:
