@@ -29,6 +29,8 @@ _PROBABILITIES = (
     *("encoder_layerdrop", "decoder_layerdrop", "quant_noise_pq", "quant_noise_scalar"),
 )
 
+_LIMITS = ("max_source_positions", "max_target_positions")
+
 
 def add_rope_options(parser: ArgumentParser) -> None:
     """Add `--rope-base`, `--rope-fraction`, `--rope-layout` and those of scaling."""
@@ -56,7 +58,7 @@ def check_options(args: Namespace, *, model: str) -> None:
     """Check the options of fairseq's transformer.
 
     Raises:
-        ValueError: one cannot go with `model`, or is no probability; the text names it.
+        ValueError: one cannot go with `model`, is no probability or no limit; the text names it.
     """
     for option, reason in _REFUSED.items():
         if getattr(args, option, None):
@@ -65,6 +67,11 @@ def check_options(args: Namespace, *, model: str) -> None:
         value = getattr(args, option, None) or 0.0
         if not (isinstance(value, int | float) and 0 <= value <= 1):
             raise ValueError(f"--{option.replace('_', '-')} must be in [0, 1], but is {value!r}")
+    for option in _LIMITS:
+        value = getattr(args, option, None)
+        if value is not None and not (type(value) is int and 2 <= value < 2**31):  # true is none
+            rule = "must be a whole number of at least 2, a word and </s>, and below 2^31"
+            raise ValueError(f"--{option.replace('_', '-')} {rule}, but is {value!r}")
 
 
 def stack_rotary_embedding(

@@ -142,6 +142,15 @@ def test_a_probability_outside_0_to_1_is_refused_by_name(option, value):
     assert str(error.value) == f"--{option.replace('_', '-')} must be in [0, 1], but is {value}"
 
 
+@pytest.mark.parametrize("option", ["max_source_positions", "max_target_positions"])
+@pytest.mark.parametrize("value", [1, 0, -4, "long", 2.5, 2**31])
+def test_a_limit_without_room_for_a_word_is_refused_by_name(option, value):
+    with pytest.raises(ValueError) as error:
+        small(**{option: value})
+    rule = "must be a whole number of at least 2, a word and </s>, and below 2^31"
+    assert str(error.value) == f"--{option.replace('_', '-')} {rule}, but is {value!r}"
+
+
 @pytest.mark.parametrize("option", ["dropout", "attention_dropout", "activation_dropout"])
 @pytest.mark.parametrize("value", [0.0, 5e-6, 1.0])
 def test_a_dropout_of_next_to_nothing_changes_next_to_nothing_and_one_of_all_is_finite(option, value):
