@@ -12,6 +12,7 @@ from fairseq_rope.compat.log_file import open_log_files_once
 from fairseq_rope.compat.model_archives import check_archives
 from fairseq_rope.compat.no_eval import replace_eval
 from fairseq_rope.compat.numpy_names import keep_old_numpy_names
+from fairseq_rope.compat.repeated_ngrams import forbid_repeated_ngrams
 from fairseq_rope.compat.safe_globals import allow_fairseq_checkpoints
 from fairseq_rope.compat.same_batches import keep_batches_on_resume
 from fairseq_rope.compat.silent_restart import stop_silent_restarts
@@ -36,3 +37,4 @@ def apply_everything() -> None:
     update_in_one_pass()
     update_all_at_once()
     open_log_files_once()
+    forbid_repeated_ngrams()
