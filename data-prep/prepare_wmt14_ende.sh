@@ -24,7 +24,9 @@ fetch_text() {
   take_corpus 2399123 wmt13/training-parallel-commoncrawl.tgz commoncrawl.de-en
   take_corpus 201288 wmt14/training-parallel-nc-v9.tgz training/news-commentary-v9.de-en
   for lang in en de; do
-    step "$WORK/raw/train.$lang" cat -- "$WORK/raw/corpora/"{europarl-v7,commoncrawl,news-commentary-v9}".de-en.$lang"
+    # not cat, which makes one line of two where a corpus lacks its last line end
+    step "$WORK/raw/train.$lang" python -m fairseq_rope_data.join_text \
+      "$WORK/raw/corpora/"{europarl-v7,commoncrawl,news-commentary-v9}".de-en.$lang"
   done
   take_set valid 3000 wmt17/translation-task/dev.tgz dev/newstest2013 dev/newstest2013
   take_set test 3003 wmt14/test-full.tgz test-full/newstest2014 test-full/newstest2014-deen
@@ -62,6 +64,7 @@ take_corpus() {
     step "$out.$lang" unpack "${file:-}" "$member.$lang"
     known_lines "$out.$lang" "$lines" "${path##*/}"
   done
+  same_lines "$out."{en,de} # of all corpora together the numbers may be equal, where these are not
 }
 
 # take_set SET LINES PATH PLAIN SGM: a dev or test set, which is plain text or SGM in its archive.

@@ -2,6 +2,7 @@
 
 import gzip
 import http.server
+import io
 import shutil
 import subprocess
 import tarfile
@@ -15,7 +16,7 @@ from tests.support.environment import environment, real_corpora
 from tests.support.mirror import LANGS, Pairs, make_archives, served
 
 FETCH = "bash data-prep/prepare_wmt14_ende.sh fetch"
-EUROPARL = "training-parallel-europarl-v7.tgz"
+EUROPARL, COMMON_CRAWL = "training-parallel-europarl-v7.tgz", "training-parallel-commoncrawl.tgz"
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +162,37 @@ def test_a_sample_is_not_taken_for_the_full_corpus(archives, tmp_path: Path):
     done = fetch(tmp_path / "work", WMT14_ARCHIVES=str(own), WMT14_SUBSET="0", FREE_GIB="0")
     assert done.returncode != 0
     assert "has 250 lines, but must have 1920209" in done.stderr or "needs 17 GiB" in done.stderr
+
+
+def rewrite(archive: Path, **texts: str) -> None:
+    """Put other text into an archive of one corpus, LANG=text."""
+    with tarfile.open(archive) as file:
+        names = file.getnames()
+    with tarfile.open(archive, "w:gz") as file:
+        for name in names:
+            content = texts[name.rpartition(".")[2]].encode()
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            file.addfile(info, io.BytesIO(content))
+
+
+def test_a_corpus_without_its_last_line_end_is_not_joined_to_the_next_in_one_line(archives, tmp_path: Path):
+    own = flat(archives[0], tmp_path / "archives")
+    rewrite(own / EUROPARL, en="one\ntwo", de="eins\nzwei")
+    rewrite(own / COMMON_CRAWL, en="three\n", de="drei")
+    assert fetch(tmp_path / "work", WMT14_ARCHIVES=str(own)).returncode == 0
+    for lang, begin in (("en", "one\ntwo\nthree\n"), ("de", "eins\nzwei\ndrei\n")):
+        assert (tmp_path / "work" / "raw" / f"train.{lang}").read_text(encoding="utf-8").startswith(begin)
+
+
+def test_corpora_that_are_aligned_only_all_together_are_refused(archives, tmp_path: Path):
+    own = flat(archives[0], tmp_path / "archives")
+    rewrite(own / EUROPARL, en="one\ntwo\n", de="zwei\n")
+    rewrite(own / COMMON_CRAWL, en="three\n", de="drei\nvier\n")
+    done = fetch(tmp_path / "work", WMT14_ARCHIVES=str(own))
+    assert done.returncode == 1
+    assert "europarl-v7.de-en.de has 1 lines, but" in done.stderr and "europarl-v7.de-en.en has 2" in done.stderr
+    assert not (tmp_path / "work" / "raw" / "train.en").exists()
 
 
 def test_a_full_disk_leaves_nothing_under_a_final_name(archives, tmp_path: Path):
