@@ -33,7 +33,7 @@ tokens_record() { # of the training text before it is split: what it is of, the 
 }
 
 check_given() {
-  check_dir IWSLT14_ARCHIVES
+  check_archives IWSLT14_ARCHIVES
 }
 
 # fetch_text: the archive to training and validation text, which are split once they are tokenized.

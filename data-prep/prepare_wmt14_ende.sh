@@ -32,21 +32,9 @@ fetch_text() {
   take_set test 3003 wmt14/test-full.tgz test-full/newstest2014 test-full/newstest2014-deen
 }
 
-# check_given: the archives of WMT14_ARCHIVES are those that the work folder's text was taken from.
 check_given() {
-  local file expected actual
-  check_dir WMT14_ARCHIVES
   [[ -z ${WMT14_SUBSET:-} ]] || check_flag WMT14_SUBSET
-  ! part_of_a_run || return 0 # the recipe has asked already
-  [[ -n ${WMT14_ARCHIVES:-} && -s $WORK/archives.sha256 && -d $WORK/raw ]] || return 0
-  for file in "$WMT14_ARCHIVES"/*.tgz; do
-    expected=$(awk -v name="${file##*/}" '$2 == name { print $1 }' "$WORK/archives.sha256")
-    [[ -n $expected ]] || continue
-    log "verify $file"
-    actual=$(sha256sum <"$file" | cut -d ' ' -f 1)
-    [[ $actual == "$expected" ]] ||
-      die "$file has the SHA-256 $actual, but $WORK was made from one with $expected; choose another folder with WORK"
-  done
+  check_archives WMT14_ARCHIVES
 }
 
 wmt14_archive() { # PATH

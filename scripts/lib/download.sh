@@ -91,6 +91,22 @@ archive() {
   fetched "$1" "$2" tar_archive
 }
 
+# check_archives OPTION: the archives of the folder that OPTION names are those that the work folder's text was taken from.
+check_archives() {
+  local name expected file actual
+  check_dir "$1"
+  ! part_of_a_run || return 0 # the recipe has asked already
+  [[ -n ${!1:-} && -s $WORK/archives.sha256 && -d $WORK/raw ]] || return 0
+  while read -r expected name; do
+    file=${!1}/$name
+    [[ -f $file ]] || continue
+    log "verify $file"
+    actual=$(plain "${file%.gz}" | sha256sum | cut -d ' ' -f 1)
+    [[ $actual == "$expected" ]] ||
+      die "$file has the SHA-256 $actual, but $WORK was made from one with $expected; choose another folder with WORK"
+  done <"$WORK/archives.sha256"
+}
+
 # unpack ARCHIVE MEMBER...: print the first of the members that it holds.
 unpack() {
   tar_archive "$@" | cat # which says of a full disk that it is full, in the system's words

@@ -35,7 +35,7 @@ def make_archive(folder: Path, text: dict[str, list[str]]) -> None:
             archive.addfile(info, io.BytesIO(content.encode()))
 
 
-def test_talks_become_text_without_tags_with_every_23rd_pair_for_validation(tmp_path: Path):
+def test_talks_become_text_without_tags_with_every_23rd_pair_for_validation_and_other_talks_are_refused(tmp_path: Path):
     corpus = tmp_path / "corpus"
     subprocess.run([sys.executable, "-m", "fairseq_rope_data.grammar", str(corpus)], cwd=ROOT, check=True)
     text = {lang: (corpus / f"train.{lang}").read_text("utf-8").splitlines()[:300] for lang in ("de", "en")}
@@ -55,6 +55,10 @@ def test_talks_become_text_without_tags_with_every_23rd_pair_for_validation(tmp_
         assert letters(got["train"]) == letters("\n".join(line for i, line in enumerate(kept, 1) if i % 23))
         assert letters(got["test"]) == letters("\n".join(lines[TRAIN : TRAIN + len(TALKS) * TALK]).lower())
     assert (work / "data-bin" / "dict.de.txt").exists() and (work / "manifest.json").exists()
+    make_archive(tmp_path, {"de": text["de"], "en": text["en"][::-1]})
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"{tmp_path / 'de-en.tgz'} has the SHA-256 " in done.stderr and f"but {work} was made from" in done.stderr
 
 
 def letters(text: str) -> list[str]:
