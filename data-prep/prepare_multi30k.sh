@@ -22,10 +22,14 @@ check_given() {
   check_dir MULTI30K_DIR
   check_dir PREPARED
   if [[ -n ${PREPARED:-} ]]; then
+    [[ ! -s $WORK/raw/train.en ]] ||
+      die "$WORK has raw text, and PREPARED is other text: choose another folder with WORK"
     offer PREPARED text train:train valid:valid test.2016:test
   elif [[ -n ${MULTI30K_DIR:-} ]]; then
     offer MULTI30K_DIR raw "${RAW[@]}"
   fi
+  [[ -n ${PREPARED:-} || ! -s $WORK/text/train.en || -s $WORK/text/settings ]] || ! has_stage fetch prepare ||
+    die "$WORK was made from prepared text: name it with PREPARED, or choose another folder with WORK"
 }
 
 # offer VARIABLE TO NAME:SET...: the files of the folder that VARIABLE names are to be $WORK/TO/SET.LANG.
@@ -58,5 +62,8 @@ fetch_text() {
 STAGES=(fetch prepare)
 parse_options multi30k "$@"
 WORK=${WORK:-$ROOT/runs/multi30k${PREPARED:+-prepared}}
-[[ -z ${PREPARED:-} ]] || prepare_text() { :; }
+if [[ -n ${PREPARED:-} ]]; then
+  text_of() { printf '%s' "$WORK/text/$1"; }
+  prepare_text() { check_sets; }
+fi
 run_preparation

@@ -28,11 +28,27 @@ preprocess() { # OPTION...
     --padding-factor 8 --workers "$JOBS" "$@" >&2
 }
 
+# check_lines PREFIX...: lines end where fairseq ends them, at a lone carriage return too, and its words have no mark of
+# a file's beginning.
+check_lines() {
+  local files file number
+  side_files files "$@"
+  for file in "${files[@]}"; do
+    number=$(LC_ALL=C grep -a -n -m 1 $'\r.' -- "$file" | cut -d : -f 1) || true
+    [[ -z $number ]] || die "$file:$number: must have no carriage return but at its end, for fairseq ends a line there"
+    ! head -n 1 -- "$file" | LC_ALL=C grep -a $'^\xef\xbb\xbf' >/dev/null ||
+      die "$file:1: must begin with a word, but has a byte order mark before it"
+  done
+}
+
 # binarize: $WORK/text -> $WORK/data-bin, with a dictionary of every training symbol, and the manifest.
 binarize() {
   local text=$WORK/text bin=$WORK/data-bin set sets tests=""
   tested_sets sets
-  for set in train valid "${sets[@]}"; do aligned "$text/$set"; done
+  for set in train valid "${sets[@]}"; do
+    aligned "$text/$set"
+    [[ -d $bin ]] || check_lines "$text/$set"
+  done
   # a dictionary belongs to its text: with another it gives <unk> in silence
   keep_record "$WORK/data-bin.settings" "$(data_record)"
   [[ -d $bin ]] || rm -f -- "$WORK/manifest.json" # which is of what was there before

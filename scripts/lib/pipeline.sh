@@ -97,6 +97,16 @@ text_of() { # SET: where its text begins, raw or tokenized
   if [[ -s $WORK/raw/$1.$SOURCE_LANG ]]; then printf '%s' "$WORK/raw/$1"; else printf '%s' "$WORK/text/$1.tok"; fi
 }
 
+# check_sets: all of them, before hours are spent on the first.
+check_sets() {
+  local set checked
+  for set in train valid "${TEST_SETS[@]}"; do
+    checked=$WORK/text/$set.checked
+    [[ ! -f $checked || $(<"$checked") == "$(given_text "$set")" ]] || rm -- "$checked" # it was another text
+    step "$checked" check_corpus "$set" "$(text_of "$set")"
+  done
+}
+
 # clean_train FROM TO RULE...: drop the pairs that break a rule; both sides are complete or not there.
 clean_train() {
   if [[ -s $2.clean.json ]]; then
@@ -153,12 +163,7 @@ window_text() {
 prepare_text() {
   local text=$WORK/text codes set lang name given files
   codes=$(codes_name)
-  # all of them, before hours are spent on the first
-  for set in train valid "${TEST_SETS[@]}"; do
-    given=$text/$set.checked
-    [[ ! -f $given || $(<"$given") == "$(given_text "$set")" ]] || rm -- "$given" # it was another text
-    step "$given" check_corpus "$set" "$(text_of "$set")"
-  done
+  check_sets
   keep_record "$text/settings" "$(text_record)"
   for set in train valid "${TEST_SETS[@]}"; do
     given=$(text_of "$set")

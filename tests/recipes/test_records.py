@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -167,16 +168,60 @@ def test_an_exported_setting_is_the_same_setting(stubs: Stubs, work: Path):
     assert done.returncode == 0 and " make " not in done.stderr, done.stderr
 
 
-def test_other_prepared_text_is_refused(stubs: Stubs, tmp_path: Path):
+@pytest.fixture
+def prepared(stubs: Stubs, tmp_path: Path) -> Path:
+    """A folder for PREPARED."""
     folder = tmp_path / "prepared"
     folder.mkdir()
     for name, to in (("train", "train"), ("valid", "valid"), ("test", "test.2016")):
         for lang in ("en", "de"):
             shutil.copy(stubs.text / f"{name}.{lang}", folder / f"{to}.{lang}")
-    command = ("bash", str(ROOT / "scripts" / "run_multi30k.sh"))
-    done = stubs.run(tmp_path / "moved", *command, PREPARED=str(folder))
+    return folder
+
+
+MULTI30K = ("bash", str(ROOT / "scripts" / "run_multi30k.sh"))
+
+
+def test_other_prepared_text_is_refused(stubs: Stubs, prepared: Path, tmp_path: Path):
+    done = stubs.run(tmp_path / "moved", *MULTI30K, PREPARED=str(prepared))
     assert done.returncode == 0, done.stderr
-    shutil.copy(stubs.text / "other.en", folder / "train.en")
-    done = stubs.run(tmp_path / "moved", *command, PREPARED=str(folder))
+    shutil.copy(stubs.text / "other.en", prepared / "train.en")
+    done = stubs.run(tmp_path / "moved", *MULTI30K, PREPARED=str(prepared))
     assert done.returncode == 1 and named(done.stderr) == {"data-bin", "rope"}
     assert "+text/train.en: 41 lines" in done.stderr
+
+
+def test_raw_and_prepared_text_are_not_mixed_in_a_folder(stubs: Stubs, prepared: Path, tmp_path: Path):
+    work = tmp_path / "moved"
+    assert stubs.run(work, *MULTI30K, PREPARED=str(prepared)).returncode == 0
+    done = stubs.run(work, *MULTI30K, MULTI30K_URL="http://localhost:9")
+    assert done.returncode == 1
+    assert f"{work} was made from prepared text: name it with PREPARED, or choose" in done.stderr
+    assert stubs.run(work, *MULTI30K, "train", "average", "evaluate").returncode == 0
+    shutil.rmtree(work)
+    (work / "raw").mkdir(parents=True)
+    (work / "raw" / "train.en").write_text("Raw text.\n")
+    done = stubs.run(work, *MULTI30K, PREPARED=str(prepared))
+    assert done.returncode == 1
+    assert f"{work} has raw text, and PREPARED is other text: choose another folder with WORK" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: b"\xff" + text, "/text/train.en:1: not valid UTF-8, byte 1 is 0xff"),
+        (lambda text: b"\xef\xbb\xbf" + text, "/text/train.en:1: must begin with a word, but has a byte order mark"),
+        (lambda text: text.replace(b" ", b"\r", 1), "/text/train.en:1: must have no carriage return but at its end"),
+    ],
+)
+def test_prepared_text_that_fairseq_reads_in_another_way_is_named(
+    stubs: Stubs, prepared: Path, tmp_path: Path, change: Callable[[bytes], bytes], message: str
+):
+    train = prepared / "train.en"
+    windows = train.read_bytes().replace(b"\n", b"\r\n")
+    train.write_bytes(change(windows))
+    done = stubs.run(tmp_path / "moved", *MULTI30K, PREPARED=str(prepared))
+    assert done.returncode == 1 and message in done.stderr
+    train.write_bytes(windows)
+    done = stubs.run(tmp_path / "moved", *MULTI30K, PREPARED=str(prepared))
+    assert done.returncode == 0, done.stderr
