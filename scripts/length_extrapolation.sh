@@ -36,7 +36,7 @@ run_recipe "$corpus"
 if has_stage evaluate; then
   for set in "${TEST_SETS[@]}"; do
     # shellcheck disable=SC2086  # names without spaces
-    python -m fairseq_rope_data plot "$WORK" --models $MODELS --windows "$set" --source-lang "$SOURCE_LANG" \
+    python -m fairseq_rope_data plot "$WORK" --models $MODELS --windows="$set" --source-lang "$SOURCE_LANG" \
       --output "$WORK/lengths-$set.png" >&2
     printf '\nBLEU over length: %s\n' "$WORK/lengths-$set.png"
   done

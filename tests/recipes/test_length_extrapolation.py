@@ -63,7 +63,7 @@ def test_the_table_is_of_all_sizes_and_the_picture_of_each_test_set(stubs: Stubs
     names = [*(f"{name}: BLEU" for name in SETS), "valid loss, best"]
     assert results[3:] == [str(work), "--models", *models, "--statistics", *names]
     (plot,) = stubs.calls("plot")
-    picture = ["--windows", "test", "--source-lang", "en", "--output", f"{work}/lengths-test.png"]
+    picture = ["--windows=test", "--source-lang", "en", "--output", f"{work}/lengths-test.png"]
     assert plot[3:] == [str(work), "--models", *models, *picture]
 
 
