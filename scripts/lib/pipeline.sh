@@ -85,8 +85,13 @@ check_corpus() { # SET PREFIX
   local langs=(--source-lang "$SOURCE_LANG" --target-lang "$TARGET_LANG") references=()
   [[ $1 == train || $1 == valid || $2 != "$WORK/raw/"* ]] || references=(--references)
   python -m fairseq_rope_data.check_corpus "${langs[@]}" "${references[@]}" "$2" >&2
+  [[ $1 == train || $(facts_of "$1") != "$(facts_of train)" ]] || die "$2 is the training text again: $1 must be other text"
   ! is_in_windows "$1" || python -m fairseq_rope_data.windows check "${langs[@]}" "${WINDOW_OPTIONS[@]}" "$2" >&2
   given_text "$1"
+}
+
+facts_of() { # SET: its text, whatever its name
+  given_text "$1" | sed 's/^[^:]*: //'
 }
 
 is_in_windows() { # SET
@@ -107,9 +112,16 @@ check_sets() {
   done
 }
 
+# has_all SIGN PREFIX: the sign that all sides of PREFIX are complete is there, and nobody has removed a side.
+has_all() {
+  local files file
+  side_files files "$2"
+  for file in "$1" "${files[@]}"; do [[ -s $file ]] || return 1; done
+}
+
 # clean_train FROM TO RULE...: drop the pairs that break a rule; both sides are complete or not there.
 clean_train() {
-  if [[ -s $2.clean.json ]]; then
+  if has_all "$2.clean.json" "$2"; then
     log "have $2.$SOURCE_LANG and $2.$TARGET_LANG"
     return
   fi
@@ -119,7 +131,7 @@ clean_train() {
 
 # make_windows FROM TO OPTION...: windows of several lines; both sides and their index are complete or not there.
 make_windows() {
-  if [[ -s $2.windows.tsv ]]; then
+  if has_all "$2.windows.tsv" "$2"; then
     log "have $2.$SOURCE_LANG and $2.$TARGET_LANG"
     return
   fi

@@ -99,11 +99,17 @@ def swap(folder: Path) -> None:
     (folder / "valid.de").write_bytes(english)
 
 
+def train_again(folder: Path) -> None:
+    for lang in ("en", "de"):
+        (folder / f"valid.{lang}").write_bytes(gzip.decompress((folder / f"train.{lang}.gz").read_bytes()))
+
+
 BAD: dict[str, tuple[Callable[[Path], object], str]] = {
     "unaligned": (lambda folder: replace_line(folder / "valid.de", 30, b""), "valid.de:30: there is no such line"),
     "not UTF-8": (lambda folder: replace_line(folder / "test.en", 7, b"caf\xe9\n"), "test.en:7: not valid UTF-8"),
     "empty": (lambda folder: (folder / "test.de").write_bytes(b""), "test.de"),
     "swapped": (swap, "look swapped"),
+    "training text": (train_again, "/raw/valid is the training text again: valid must be other text"),
     "a log for references": (
         lambda folder: replace_line(folder / "test.de", 3, b"S-3\tein Haus\n"),
         "test.de:3 is no raw text, which scores are made with: S-3\tein Haus",

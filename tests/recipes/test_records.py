@@ -141,6 +141,21 @@ def test_raw_text_that_was_removed_is_what_it_was(stubs: Stubs, work: Path):
     assert done.returncode == 0, done.stderr
 
 
+def test_one_side_of_the_text_that_was_removed_is_made_again(stubs: Stubs, tmp_path: Path):
+    work = tmp_path / "removed"
+    windows = "WINDOWS=(--size 2) TEST_WINDOWS=(2) WINDOW_OPTIONS=(--any-order)"
+    command = stubs.command("fetch", "prepare", conf=f"CLEAN=(--max-length 30)\n{windows}\n")
+    assert stubs.run(work, *command).returncode == 0
+    sides = {work / "text" / name: b"" for name in ("train.lines.en", "train.de", "test-w2.en")}
+    for side in sides:
+        sides[side] = side.read_bytes()
+        side.unlink()
+    shutil.rmtree(work / "data-bin")
+    done = stubs.run(work, *command)
+    assert done.returncode == 0, done.stderr
+    assert {side: side.read_bytes() for side in sides} == sides
+
+
 def test_raw_text_that_was_edited_is_refused(stubs: Stubs, work: Path):
     (work / "raw" / "valid.de").write_text("etwas anderes\n")
     done = stubs.run(work, *stubs.command("average", train="", valid="", test=""))
