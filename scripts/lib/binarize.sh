@@ -74,7 +74,9 @@ binarize_sets() { # OUT TESTS
 
 # binarize_shards OUT TESTS: line N of the training text goes to shard N modulo SHARDS, on both sides alike.
 binarize_shards() {
-  local out=$1 tests=$2 lang shard dictionary=$1/dict.$SOURCE_LANG.txt split=$1/split
+  local out=$1 tests=$2 lang shard dictionary=$1/dict.$SOURCE_LANG.txt split=$1/split lines
+  lines=$(count_lines "$WORK/text/train.$SOURCE_LANG")
+  ((SHARDS <= lines)) || die "SHARDS must be at most $lines, the lines of $WORK/text/train.$SOURCE_LANG, but is $SHARDS"
   mkdir -p -- "$split"
   preprocess --trainpref "$WORK/text/train" --dict-only --destdir "$out"
   for lang in "$SOURCE_LANG" "$TARGET_LANG"; do

@@ -37,6 +37,7 @@ capability = min(map(torch.cuda.get_device_capability, gpus), default=(0, 0))
 print(len(gpus), "bf16" if capability >= (8, 0) else "fp16" if capability >= (7, 0) else "fp32")
 PY
     )
+    ((${GPUS:-0} <= ${probe% *})) || die "GPUS must be at most ${probe% *}, which torch sees on this machine, but is $GPUS"
     GPUS=${GPUS:-${probe% *}} PRECISION=${PRECISION:-${probe#* }}
     check_hardware # that several nodes have GPUs
   fi

@@ -123,6 +123,14 @@ def test_hardware_that_cannot_be_is_an_error(recorders: Path, settings: dict[str
     assert done.returncode != 0 and message in done.stderr and not done.stdout
 
 
+def test_more_gpus_than_there_are_is_an_error(recorders: Path):
+    (recorders / "python").write_text("#!/bin/sh\necho 1 bf16\n")
+    (recorders / "python").chmod(0o755)
+    done = launch(recorders, GPUS="2")
+    assert done.returncode == 1 and not done.stdout
+    assert "error: GPUS must be at most 1, which torch sees on this machine, but is 2" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [({}, "10000 -"), ({"GOMP_SPINCOUNT": "7"}, "7 -"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "- ACTIVE")],

@@ -156,6 +156,12 @@ def test_one_side_of_the_text_that_was_removed_is_made_again(stubs: Stubs, tmp_p
     assert {side: side.read_bytes() for side in sides} == sides
 
 
+def test_more_shards_than_lines_are_refused(stubs: Stubs, tmp_path: Path):
+    done = stubs.run(tmp_path / "work", *stubs.command("fetch", "prepare"), SHARDS="41")
+    text = tmp_path / "work" / "text" / "train.en"
+    assert done.returncode == 1 and f"error: SHARDS must be at most 40, the lines of {text}, but is 41" in done.stderr
+
+
 def test_raw_text_that_was_edited_is_refused(stubs: Stubs, work: Path):
     (work / "raw" / "valid.de").write_text("etwas anderes\n")
     done = stubs.run(work, *stubs.command("average", train="", valid="", test=""))
