@@ -21,8 +21,10 @@ from fairseq_rope.criterions import label_smoothed_cross_entropy_fused as _regis
 from fairseq_rope.models.language import TransformerRopeLanguageModel  # noqa: E402
 from fairseq_rope.models.roformer import RoformerModel  # noqa: E402
 from fairseq_rope.models.translation import TransformerRopeModel  # noqa: E402
+from fairseq_rope.modules.cpu.cross_entropy import replace_cross_entropy  # noqa: E402
 
 __all__ = ["RoformerModel", "TransformerRopeLanguageModel", "TransformerRopeModel", "__version__"]
 __version__ = "0.1.0"
 
 apply_everything()
+replace_cross_entropy()

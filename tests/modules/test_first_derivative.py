@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from fairseq import modules
 from torch import Tensor
 
 from fairseq_rope.models._options import rotary_embedding
@@ -24,6 +25,7 @@ def rotated(x: Tensor) -> Tensor:
 
 
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "cross entropy": lambda x: modules.cross_entropy(x, torch.arange(T) % D, ignore_index=1, reduction="sum"),
     "attention": lambda x: attend_with_dropout(*3 * [x.view(1, 1, T, D)], None, 50_000),
     "dropout": lambda x: Dropout(0.3).train()(x),
     # each of its inputs depends on x: what it returns is no constant
