@@ -95,6 +95,8 @@ class TransformerRopeModel(TransformerModel):
         Raises:
             ValueError: the position method does not take positions, or they are not as many as the tokens.
         """
+        if len(args) < 4:  # it would keep the output of each layer of the encoder, which it doesn't return
+            options.setdefault("return_all_hiddens", False)
         with self.encoder.at(src_positions), self.decoder.at(tgt_positions):
             output: tuple[Tensor, dict[str, Any]] = super().forward(*args, **options)
         return output

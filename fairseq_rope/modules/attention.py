@@ -14,7 +14,7 @@ from fairseq_rope.modules.cpu.thresholds import MIN_TOKENS_TO_JOIN
 from fairseq_rope.modules.explicit_positions import Positioned
 from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.positions.base import PositionMethod
-from fairseq_rope.modules.unpadding import Unpadding
+from fairseq_rope.modules.token_rows import TokenRows
 
 IncrementalState = dict[str, dict[str, Any]]
 _STATE = "state"
@@ -77,7 +77,7 @@ class SelfAttention(Positioned, MultiheadAttention):
         query: Tensor,
         key: Tensor | None,
         value: Tensor | None,
-        key_padding_mask: Tensor | Padding | Unpadding | None = None,
+        key_padding_mask: Tensor | Padding | TokenRows | None = None,
         incremental_state: IncrementalState | None = None,
         need_weights: bool = True,
         static_kv: bool = False,
@@ -88,11 +88,10 @@ class SelfAttention(Positioned, MultiheadAttention):
         """Attend from `query` to itself and to what `incremental_state` holds of the earlier steps.
 
         Args:
-            query: (T, B, E), or (N, E) without padding.
+            query: (T, B, E), or rows of tokens, (N, E).
             key: `query` or None, as `value`: this is self-attention.
             value: see `key`.
-            key_padding_mask: (B, T), true at padding, or the `Padding` made of it; or how the tokens of `query` came
-                to be without it.
+            key_padding_mask: (B, T), true at padding, or the `Padding` made of it; or how `query` came to be rows.
             incremental_state: fairseq's cache for stepwise decoding; updated.
             need_weights: return the attention probabilities, averaged over heads.
             static_kv: not for self-attention.
@@ -114,11 +113,11 @@ class SelfAttention(Positioned, MultiheadAttention):
             )
         decoding = None if incremental_state is None else self._decoding(incremental_state)
         projected = self._project(query, decoding)
-        unpadding = None
-        if isinstance(key_padding_mask, Unpadding):
-            unpadding, key_padding_mask = key_padding_mask, key_padding_mask.padding
+        rows = None
+        if isinstance(key_padding_mask, TokenRows):
+            rows, key_padding_mask = key_padding_mask, key_padding_mask.padding
             # (N, 3, H, D) -> (T, B, 3, H, D)
-            projected = unpadding.restore(projected).transpose(0, 1)
+            projected = rows.restore(projected).transpose(0, 1)
         elif isinstance(key_padding_mask, Tensor):
             key_padding_mask = Padding(key_padding_mask)
         attended, weights = self.kernel.attend(
@@ -133,12 +132,8 @@ class SelfAttention(Positioned, MultiheadAttention):
         )
         # (B, H, T, D) -> (B, T, E), as the fused kernels lay it in memory: no copy to keep
         attended = attended.transpose(1, 2).flatten(2)
-        if unpadding is None:
-            # -> (T, B, E)
-            output = self.out_proj(attended).transpose(0, 1)
-        else:
-            # -> (N, E)
-            output = self.out_proj(unpadding.remove(attended))
+        # -> (T, B, E) or (N, E)
+        output = self.out_proj(attended).transpose(0, 1) if rows is None else self.out_proj(rows.take(attended))
         if weights is not None:
             # (B, H, T, S) -> (H, B, T, S) or (B, T, S)
             weights = weights.transpose(0, 1) if need_head_weights else weights.mean(dim=1)

@@ -95,9 +95,11 @@ class CrossAttention(MultiheadAttention):
             return cache["key"], cache["value"]
         if key is None:
             raise ValueError("cross-attention needs the encoder's output")
-        # (S, N, E) -> (N, H, S, D)
+        # products take the source as it lies in memory, be it by sentences, or each would copy it
+        source, axes = (key, (1, 2, 0, 3)) if key.is_contiguous() else (key.transpose(0, 1), (0, 2, 1, 3))
+        # (S, N, E) or (N, S, E) -> (N, H, S, D)
         k, v = (
-            proj(key).view(*key.shape[:2], self.num_heads, self.head_dim).permute(1, 2, 0, 3)
+            proj(source).unflatten(-1, (self.num_heads, self.head_dim)).permute(axes)
             for proj in (self.k_proj, self.v_proj)
         )
         if incremental_state is not None:

@@ -14,7 +14,7 @@ from fairseq_rope.modules.layers import EncoderLayer, wrap
 from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.selected_tokens import select
-from fairseq_rope.modules.unpadding import worthwhile_unpadding
+from fairseq_rope.modules.token_rows import token_rows
 
 EncoderOut = dict[str, list[Any]]
 # of the encoder's output -> which axis counts sentences
@@ -89,19 +89,19 @@ class Encoder(PositionedStack, TransformerEncoderBase):
         x = x.masked_fill(padding[..., None], 0)
         # a mask that hides nothing costs a slower kernel; on the CPU it costs nothing to know
         mask = Padding(padding) if padding.device.type != "cpu" or padding.any() else None
-        unpadding = None if mask is None or return_all_hiddens else worthwhile_unpadding(mask, selected)
-        if unpadding is None:
+        rows = None if return_all_hiddens else token_rows(padding, mask, selected)
+        if rows is None:
             # (N, S, E) -> (S, N, E)
             x = x.transpose(0, 1)
         else:
             # -> (tokens, E)
-            x = unpadding.remove(x)
-            selected = None if selected is None else unpadding.remove(selected)
+            x = rows.take(x)
+            selected = None if selected is None else rows.take(selected)
         states, results = [x], []
         layers = list(self.layers)  # LayerDrop leaves out others each time
         for number, layer in enumerate(layers, start=1):
             asked = {"selected": selected} if number == len(layers) else {}
-            output = layer(x, encoder_padding_mask=unpadding or mask, positions=positions, **asked)
+            output = layer(x, encoder_padding_mask=rows or mask, positions=positions, **asked)
             x, result = output if isinstance(output, tuple) else (output, None)
             states.append(x)
             results.append(result)
@@ -109,9 +109,9 @@ class Encoder(PositionedStack, TransformerEncoderBase):
             x = select(x, selected)
         if self.layer_norm is not None:
             x = self.layer_norm(x)
-        if unpadding is not None and selected is None:
+        if rows is not None and selected is None:
             # -> (S, N, E)
-            x = unpadding.restore(x).transpose(0, 1)
+            x = rows.restore(x).transpose(0, 1)
         return {
             "encoder_out": [x],
             "encoder_padding_mask": [padding],

@@ -42,13 +42,14 @@ class _RotateQKV(torch.autograd.Function):
         ctx: Any, projected: Tensor, method: PositionMethod, offset: int, positions: Tensor | None
     ) -> tuple[Tensor, ...]:
         ctx.method, ctx.where = method, {"offset": offset, "positions": positions}
+        ctx.shape, ctx.stride = projected.shape, projected.stride()
         return _rotate_qkv_(projected.detach(), method, offset, positions)
 
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        batch, heads, length, head_dim = grads[0].shape
-        projected = grads[0].new_empty(length, batch, 3, heads, head_dim)
+        # in memory as the projection was: its own backward pass goes on from there
+        projected = grads[0].new_empty_strided(ctx.shape, ctx.stride)
         parts = _as_qkv(projected)
         for part, grad in zip(parts, grads, strict=True):
             part.copy_(grad)

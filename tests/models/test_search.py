@@ -84,10 +84,10 @@ def test_scores_are_those_of_the_full_pass():
 
 
 def test_the_source_is_projected_once_for_each_sentence():
-    one, rows = model(), []
-    one.decoder.layers[0].encoder_attn.k_proj.register_forward_hook(lambda _, x, y: rows.append(x[0].size(1)))
+    one, tokens = model(), []
+    one.decoder.layers[0].encoder_attn.k_proj.register_forward_hook(lambda _, x, y: tokens.append(x[0][..., 0].numel()))
     n_best([one], copies=False)
-    assert rows == [6]
+    assert tokens == [sources()["src_tokens"].numel()]
 
 
 def test_alignments_are_given_when_asked_for_and_are_those_of_a_search_with_copies():

@@ -9,8 +9,9 @@ from fairseq.models import ARCH_CONFIG_REGISTRY
 from fairseq.sequence_generator import SequenceGenerator
 from torch import Tensor
 
+from fairseq_rope.modules.cpu.thresholds import MIN_PADDING
 from tests.support.models import build_model, make_task
-from tests.support.near import HALF, LOGITS, SCORES, near
+from tests.support.near import GRADIENTS, HALF, LOGITS, SCORES, near
 from tests.support.small import EOS, PRE_NORM, ROPE_OPTIONS, TASK, logits, sample, small, stock, stock_keys
 
 TWINS = {f"transformer_rope{name}": f"transformer{name}" for name in (
@@ -43,6 +44,26 @@ def test_attention_to_the_source_has_a_mask_where_there_is_padding_only(is_padde
     model(**{**batch, "src_tokens": source})
     assert len(masks) == len(model.decoder.layers)
     assert all(mask is not None if is_padded else mask is None for mask in masks)
+
+
+def test_layers_of_the_encoder_compute_no_padding_and_all_hidden_states_are_there_when_asked_for():
+    model, batch = small(), sample()["net_input"]
+    tokens = batch["src_tokens"].ne(model.encoder.padding_idx)
+    assert tokens.float().mean() < 1 - MIN_PADDING
+    shapes = []
+    model.encoder.layers[0].fc1.register_forward_hook(lambda _, x, y: shapes.append(x[0].shape[:-1]))
+    whole = {**batch, "return_all_hiddens": True}
+    found = []
+    for arguments in (batch, whole):
+        model.zero_grad()
+        logits, _ = model(**arguments)
+        logits.logsumexp(dim=-1).sum().backward()
+        found.append({"logits": logits, **{name: weight.grad for name, weight in model.named_parameters()}})
+    assert shapes == [(int(tokens.sum()),), batch["src_tokens"].T.shape]
+    for name, actual in found[0].items():
+        near(actual, found[1][name], GRADIENTS["attention"])
+    by_place = (batch["src_tokens"], batch["src_lengths"], batch["prev_output_tokens"])
+    assert torch.equal(model(*by_place, True)[0], found[1]["logits"])
 
 
 def arch_settings(arch: str) -> dict[str, object]:

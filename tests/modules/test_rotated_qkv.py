@@ -55,6 +55,17 @@ def test_the_gradient_is_right(layout: str, fraction: float) -> None:
     assert torch.autograd.gradcheck(lambda x: rotate_qkv_(x * 1, rotary, offset=7), x)
 
 
+@pytest.mark.parametrize("axes", [(0, 1), (1, 0)], ids=["by position", "by sentence"])
+def test_the_gradient_lies_in_memory_as_the_projection_did(axes: tuple[int, int]) -> None:
+    shape = torch.Size(torch.tensor((T, B))[list(axes)])
+    x = random(*shape, 3, H, D, dtype=torch.float32).requires_grad_()
+    found: list[Tensor] = []
+    projected = (x * 1).permute(*axes, 2, 3, 4)
+    projected.register_hook(found.append)
+    sum(part.sum() for part in rotate_qkv_(projected, make("half", 1.0))).backward()  # type: ignore[union-attr]
+    assert found[0].stride() == x.permute(*axes, 2, 3, 4).stride()
+
+
 @LAYOUT
 def test_in_low_precision_gradients_are_turned_back_in_float32(layout: str) -> None:
     rotary, weight = make(layout, 0.6), random(T, B, 3, H, D, dtype=torch.bfloat16)
