@@ -2,6 +2,7 @@
 
 Symptom: without fairseq's extension for CUDA, as on every CPU, they repeat it, without a word: fairseq looks for the
 last words at the end of a tensor that is padded there, and with N = 1 for none at all.
+A given beginning, of `--prefix-size` or of a language model's text, may repeat what it likes.
 fairseq 0.12.2 and main; can go when fairseq looks at the words that are written so far.
 """
 
@@ -29,7 +30,11 @@ def _forbid(
 ) -> Tensor:
     # (B, longest) -> (B, step), without </s> at the start, which ends a translation and is no word
     for row, words in enumerate(tokens[:, 1 : step + 1].tolist()):
-        lprobs[row, _repeating(words, block.no_repeat_ngram_size)] = float("-inf")
+        repeating = _repeating(words, block.no_repeat_ngram_size)
+        before = lprobs[row, repeating]
+        lprobs[row, repeating] = float("-inf")
+        if repeating and lprobs[row].max() == float("-inf"):
+            lprobs[row, repeating] = before  # the one word of a given beginning: without it the search ends
     return lprobs
 
 

@@ -1,13 +1,15 @@
 """`--no-repeat-ngram-size`: what a slow loop forbids, in any search on a CPU."""
 
 import itertools
+import re
 
 import pytest
 import torch
 from fairseq.ngram_repeat_block import NGramRepeatBlock
 
 import fairseq_rope  # noqa: F401  applies the quirks
-from tests.support.trained import Trained
+from tests.support import ROOT
+from tests.support.trained import Trained, call
 from tests.support.translators import load
 
 WORDS = 12
@@ -38,3 +40,19 @@ def test_no_translation_repeats_an_ngram(trained: Trained) -> None:
         pairs.append(sum(len(words) - 1 - len(set(itertools.pairwise(words))) for words in found))
     assert pairs[0] > 0
     assert pairs[1] == 0
+
+
+def test_a_given_beginning_may_repeat_words_and_what_follows_repeats_none(trained: Trained) -> None:
+    given = 4
+    options = f"--cpu --gen-subset valid --max-tokens 600 --prefix-size {given} --no-repeat-ngram-size 1".split()
+    command = ("fairseq_cli.generate", str(trained.data), "--path", str(trained.checkpoint), *options)
+    log = call(*command, "--user-dir", str(ROOT / "fairseq_rope")).stdout.decode()
+    references, found = (dict(re.findall(rf"^{kind}-(\d+)\t(.*)$", log, re.MULTILINE)) for kind in "TD")
+    repeated = 0
+    for number, line in found.items():
+        words, reference = line.split("\t")[1].split(), references[number].split()
+        assert words[:given] == reference[:given]
+        assert not set(words[given:]) & set(words[:given])
+        assert len(set(words[given:])) == len(words[given:])
+        repeated += len(set(reference[:given])) < len(reference[:given])
+    assert repeated > 0
