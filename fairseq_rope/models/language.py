@@ -52,6 +52,8 @@ class TransformerRopeLanguageModel(TransformerLanguageModel):
         """
         args = as_namespace(args, cls)
         transformer_lm_rope(args)  # a checkpoint of an older version may lack an option
+        if args.decoder_layers_to_keep:  # of a checkpoint, which fairseq prunes when it loads it
+            args.decoder_layers = len(args.decoder_layers_to_keep.split(","))
         if getattr(args, "max_target_positions", None) is None:
             args.max_target_positions = getattr(args, "tokens_per_sample", None) or task.args.tokens_per_sample
         for option in _REFUSED:

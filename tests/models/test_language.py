@@ -108,6 +108,16 @@ def test_logits_step_by_step_are_those_of_the_whole_text(method: str):
 
 
 @torch.no_grad()
+def test_layers_can_be_pruned_when_a_checkpoint_is_loaded():
+    full, pruned = language_model(), language_model(decoder_layers_to_keep="0,2")
+    kept = Namespace(arch="transformer_lm_rope", decoder_layers_to_keep="0,2")
+    pruned.load_state_dict(full.state_dict(), strict=True, model_cfg=kept)
+    del full.decoder.layers[1]
+    full.decoder.num_layers = 2
+    near(pruned(padded())[0], full(padded())[0], LOGITS["same weights"])
+
+
+@torch.no_grad()
 def test_rotation_knows_the_order_of_words_and_no_first_position():
     model = language_model()
     (tokens,) = sentences(12)
