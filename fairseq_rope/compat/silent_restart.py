@@ -50,9 +50,12 @@ def check_start(cfg: Any, suffix: str) -> None:
             f"python -m fairseq_rope.tools.repair {cfg.save_dir} makes {LAST} from the newest, --restore-file names "
             f"another, and another --save-dir starts anew"
         )
+    missing = _restore_path(cfg, suffix)
+    if cfg.restore_file != LAST and not os.path.isabs(missing):
+        missing = f"{missing} in the working folder, {os.getcwd()}"
     raise ValueError(
-        f"--save-dir {cfg.save_dir} holds an earlier training ({_listed(names)}), but there is no "
-        f"{_restore_path(cfg, suffix)}, so that this one would start from nothing: {advice}"
+        f"--save-dir {cfg.save_dir} holds an earlier training ({_listed(names)}), but there is no {missing}, so that "
+        f"this one would start from nothing: {advice}"
     )
 
 

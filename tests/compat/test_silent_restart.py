@@ -80,6 +80,17 @@ def test_a_training_of_its_own_folder_starts_or_goes_on(tmp_path: Path):
     check_start(options(tmp_path), "")
 
 
+def test_a_file_that_fairseq_looks_for_in_the_working_folder_is_not_said_to_be_missing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "save").mkdir()
+    (tmp_path / "save" / "checkpoint1.pt").touch()
+    monkeypatch.chdir(tmp_path)
+    message = rf"\(checkpoint1.pt\), but there is no checkpoint1.pt in the working folder, {tmp_path}, so that"
+    with pytest.raises(ValueError, match=message):
+        check_start(options(tmp_path / "save", restore_file="checkpoint1.pt"), "")
+
+
 @pytest.mark.parametrize(
     "changed", [{"reset_optimizer": True}, {"no_save_optimizer_state": True}, {"restore_file": "a.pt"}]
 )
