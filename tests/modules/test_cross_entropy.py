@@ -105,3 +105,10 @@ def test_where_nothing_is_trained_it_is_fairseqs_own(ours: list[bool]):
         modules.cross_entropy(logits, target, reduction="sum")
     modules.cross_entropy(logits.detach(), target, reduction="sum")
     assert ours == [False, False]
+
+
+def test_one_token_without_a_batch_is_fairseqs_own(ours: list[bool]):
+    logits, target = (x[0] for x in batch(torch.float32))
+    found = modules.cross_entropy(logits, target, reduction="sum")
+    assert torch.equal(found, fairseqs(logits, target, reduction="sum"))
+    assert ours == [False]

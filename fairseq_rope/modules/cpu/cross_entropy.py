@@ -34,7 +34,8 @@ def _cross_entropy(
 
 
 def _is_for_training(logits: Tensor, reduction: str) -> bool:
-    return reduction == "sum" and logits.is_cpu and logits.requires_grad and torch.is_grad_enabled()
+    is_plain = reduction == "sum" and logits.is_cpu and logits.dim() == 2
+    return is_plain and logits.requires_grad and torch.is_grad_enabled()
 
 
 class _SummedCrossEntropy(torch.autograd.Function):
