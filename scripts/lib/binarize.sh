@@ -34,7 +34,7 @@ check_lines() {
   local files file number
   side_files files "$@"
   for file in "${files[@]}"; do
-    number=$(LC_ALL=C grep -a -n -m 1 $'\r.' -- "$file" | cut -d : -f 1) || true
+    number=$(LC_ALL=C awk '/\r./ { print NR; exit }' <"$file")
     [[ -z $number ]] || die "$file:$number: must have no carriage return but at its end, for fairseq ends a line there"
     ! head -n 1 -- "$file" | LC_ALL=C grep -a $'^\xef\xbb\xbf' >/dev/null ||
       die "$file:1: must begin with a word, but has a byte order mark before it"
