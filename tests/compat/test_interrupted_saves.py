@@ -1,0 +1,74 @@
+"""Ctrl-C ends a save, and a save that failed once is written anew: with real files, signals and errors of the disk."""
+
+import errno
+import io
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from fairseq import checkpoint_utils
+
+from fairseq_rope.compat import interrupted_saves
+
+STATE = {"model": {f"layer{number}.weight": torch.full((64, 64), float(number)) for number in range(8)}}
+
+
+class Disturbed(io.FileIO):
+    """A file that calls `disturb` before one of its writes."""
+
+    def __init__(self, path: Path, disturb: Callable[[], None], *, at: int) -> None:
+        super().__init__(path, "w")
+        self.disturb, self.left = disturb, at
+
+    def write(self, data: bytes) -> int:
+        self.left -= 1
+        if self.left == 0:
+            self.disturb()
+        return super().write(data)
+
+
+def full() -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interrupted_saves, "PAUSE", 0)
+
+
+@pytest.mark.parametrize("at", [1, 2, 5, 20])
+def test_an_interrupt_ends_the_save(at: int, tmp_path: Path):
+    with (
+        Disturbed(tmp_path / "a.pt", lambda: signal.raise_signal(signal.SIGINT), at=at) as file,
+        pytest.raises(KeyboardInterrupt),
+    ):
+        checkpoint_utils._torch_persistent_save(STATE, file)
+
+
+@pytest.mark.parametrize("at", [1, 2, 5, 20])
+def test_a_second_try_writes_from_the_start(at: int, tmp_path: Path):
+    with Disturbed(tmp_path / "a.pt", full, at=at) as file:
+        checkpoint_utils._torch_persistent_save(STATE, file)
+        assert file.left < 0
+    saved = torch.load(tmp_path / "a.pt")["model"]
+    assert saved.keys() == STATE["model"].keys()
+    assert all(torch.equal(saved[name], weight) for name, weight in STATE["model"].items())
+    checkpoint_utils.torch_persistent_save(STATE, str(tmp_path / "b.pt"))
+    assert (tmp_path / "a.pt").stat().st_size == (tmp_path / "b.pt").stat().st_size
+
+
+def test_three_failures_are_an_error(tmp_path: Path):
+    with Disturbed(tmp_path / "a.pt", lambda: None, at=-1) as file:
+        file.write = lambda data: full()
+        with pytest.raises((OSError, RuntimeError)):
+            checkpoint_utils._torch_persistent_save(STATE, file)
+
+
+def test_what_cannot_be_written_anew_is_an_error_at_once(tmp_path: Path):
+    with Disturbed(tmp_path / "a.pt", full, at=5) as file:
+        file.seekable = lambda: False
+        with pytest.raises((OSError, RuntimeError)):
+            checkpoint_utils._torch_persistent_save(STATE, file)
