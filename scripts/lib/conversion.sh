@@ -65,6 +65,8 @@ check_given_files() {
   check_work
   check_path --from "$FROM"
   [[ ! -e $WORK/data-bin || -L $WORK/data-bin ]] || die "WORK must be a folder of its own, but $WORK has a data-bin of another recipe"
+  ! has_windows || [[ ! -e $WORK/text || -s $WORK/windows-bin.settings ]] ||
+    die "WORK must be a folder of its own, but $WORK has a text that is not of this recipe"
 }
 
 check_shares() {

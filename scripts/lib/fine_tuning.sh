@@ -85,7 +85,17 @@ check_fine_tuning() {
   done
   check_hardware
   check_work
+  check_own_folders
   for name in "${FROM[@]}"; do check_path --from "$name"; done
+}
+
+# check_own_folders: text and data in WORK are of such a recipe, which removes them before it makes others.
+check_own_folders() {
+  local name
+  ! grep -qs '^TASK=' -- "$WORK/data-bin.settings" || return 0
+  for name in raw text data-bin; do
+    [[ ! -e $WORK/$name ]] || die "WORK must be a folder of its own, but $WORK has a $name that is not of this recipe"
+  done
 }
 
 # read_facts: size and SHA-256 of what is given.

@@ -283,6 +283,15 @@ def test_the_folder_of_another_recipe_is_not_taken(place: Stubs, tmp_path: Path)
     assert done.stderr == f"convert_to_rope.sh: error: {expected}\n"
 
 
+def test_text_that_the_recipe_has_not_made_is_not_removed(place: Stubs, tmp_path: Path):
+    ordered = tmp_path / "w" / "text" / "ordered.en"
+    ordered.parent.mkdir(parents=True)
+    ordered.write_text("a line\n")
+    done = convert(place, tmp_path / "w", "--windows", "3", "--ordered", str(ordered.with_suffix("")))
+    expected = f"WORK must be a folder of its own, but {tmp_path}/w has a text that is not of this recipe"
+    assert done.stderr == f"convert_to_rope.sh: error: {expected}\n" and ordered.exists()
+
+
 def test_a_second_run_beside_it_is_refused(place: Stubs, tmp_path: Path):
     env = place.environment(tmp_path / "w", TRAINING="60", SETTINGS=str(place.folder / "settings"))
     command = ["bash", SCRIPT, "--from", str(place.folder / "original.pt"), "--data", str(place.folder / "data")]

@@ -214,6 +214,19 @@ def test_what_must_be_given_is_named_before_anything_is_done(
     assert f"run_glue.sh: error: {message.replace('DATA', str(data), 1)}" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("name", ["raw", "text", "data-bin"])
+def test_what_the_recipe_has_not_made_is_not_removed(pretrained: Path, tmp_path: Path, name: str):
+    work = tmp_path / "work"
+    data = sst2(work / name / "SST-2")
+    given = ("--task", "SST-2", "--data", data, "--from", pretrained, "--sample")
+    (work / "data-bin.settings").write_text("[given]\ntext\n[prepare]\nBPE=subword_nmt\n")  # of a pre-training
+    for script in ("scripts/run_glue.sh", "data-prep/prepare_glue.sh"):
+        done = glue(work, *given, script=script)
+        expected = f"WORK must be a folder of its own, but {work} has a {name} that is not of this recipe"
+        assert done.stderr == f"{Path(script).name}: error: {expected}\n" and done.returncode == 1
+    assert (data / "train.tsv").exists()
+
+
 def test_bad_files_and_models_that_do_not_fit_are_named_before_training(pretrained: Path, tmp_path: Path):
     data = sst2(tmp_path / "SST-2")
     given = ("--task", "SST-2", "--data", data, "--from", pretrained, "--check")
