@@ -135,6 +135,8 @@ compare_places() {
       compare_record "$WORK/$model" "$WORK/$model/settings" "$(train_record "$model" 1)"
     [[ ! -s $WORK/$model/averaged.pt ]] ||
       compare_record "$WORK/$model/averaged.pt" "$WORK/$model/averaged.pt.settings" "$(average_record "$model" 1)"
+    [[ ! -s $WORK/$model/validate.log ]] ||
+      compare_record "$WORK/$model/validate.log" "$WORK/$model/validate.log.settings" "$(average_record "$model" 1)"
     compare_evaluation "$WORK/$model" "$(average_record "$model" 1)" "${GENERATE[@]}"
     for point in "$WORK/$model"-[1-9]*; do compare_place "$point" "$(train_record "$model" 1)" "${GENERATE[@]}"; done
   done

@@ -213,6 +213,22 @@ def test_other_updates_another_checkpoint_and_other_data_are_refused(place: Stub
     assert convert(place, tmp_path / "w").returncode == 0
 
 
+def test_of_another_average_the_loss_is_made_anew_too(place: Stubs, tmp_path: Path):
+    work, conf = tmp_path / "w", tmp_path / "conf.env"
+    conf.write_text('source "$ROOT/scripts/conf/convert.env"\nAVERAGED=2\n')
+    assert convert(place, work).returncode == 0
+    done = convert(place, work, "--conf", str(conf))
+    assert done.returncode == 1
+    named = done.stderr.rpartition("now): ")[2].partition(";")[0].split()
+    for model in ("converted", "continued"):
+        assert {str(work / model / name) for name in ("averaged.pt", "validate.log", "score-test.json")} <= set(named)
+    for name in named:
+        Path(name).unlink()
+    done = convert(place, work, "--conf", str(conf))
+    assert done.returncode == 0, done.stderr
+    assert len(place.calls("fairseq-validate")) == 2
+
+
 BAD: dict[str, tuple[tuple[str, ...], dict[str, str], str]] = {
     "no updates": (("--updates", "0"), {}, "--updates must be a whole number from 1, but is 0"),
     "a share": (("--updates", "10%"), {}, r"--updates must be a whole number from 1, but is 10%"),
