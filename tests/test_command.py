@@ -1,5 +1,6 @@
 """The console command `fairseq-rope`: every program by its name, as `python -m` runs it."""
 
+import os
 import re
 import subprocess
 import sys
@@ -54,6 +55,14 @@ def test_an_unknown_command_is_an_error_of_one_line(arguments: list[str], shown:
         done.stderr == f"fairseq-rope: error: the command must be one that fairseq-rope --help lists, but is {shown}\n"
     )
     assert (done.returncode, done.stdout) == (1, "")
+
+
+def test_an_interrupt_while_a_program_is_loaded_is_no_traceback(tmp_path: Path):
+    (tmp_path / "torch.py").write_text("raise KeyboardInterrupt\n")
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
+    command = [sys.executable, "-m", "fairseq_rope_data", "average", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_a_program_for_text_does_what_its_module_does_without_torch():

@@ -35,7 +35,10 @@ def main() -> None:
         _enter("fairseq_rope")
     del sys.argv[0]
     # as `python -m` does; the program tells its own errors
-    runpy.run_module(PROGRAMS[words[0]], run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(PROGRAMS[words[0]], run_name="__main__", alter_sys=True)
+    except KeyboardInterrupt:  # while it is loaded, which takes seconds with torch
+        sys.exit(130)
 
 
 def _enter(package: str) -> None:
