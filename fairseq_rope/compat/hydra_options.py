@@ -3,23 +3,32 @@
 Symptom: `fairseq-hydra-train` gives the model a `DictConfig`, of which `TransformerConfig.from_namespace` takes over
 what it knows: a model of a plugin ends with "invalid argument position_method". What a model sets itself is an error,
 too: "Key 'max_source_positions' is not in struct".
-A name that is no option, misspelt say, would be without effect: fairseq has no schema of such a model.
+fairseq has no schema of such a model: a name that is no option, misspelt say, would be without effect, and a value
+would keep the type it was written with, so that `encoder_layers_to_keep: 0` is none and "false" is true.
 omegaconf 2.0, with fairseq 0.12.2, has None for whatever is missing, so that archs set nothing.
 fairseq 0.12.2 and main; can go when it copies other names of a `DictConfig`, too, as it does those of a namespace.
 """
 
-from argparse import SUPPRESS, ArgumentParser, Namespace
+from argparse import SUPPRESS, Action, ArgumentParser, Namespace
 from typing import Any
 
 from fairseq.models import ARCH_CONFIG_REGISTRY, BaseFairseqModel
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import BooleanNode, DictConfig, FloatNode, IntegerNode, OmegaConf, StringNode
+from omegaconf.errors import ValidationError
+
+# type of an option on the command line -> hydra's, and what it takes
+_NODES: dict[Any, tuple[Any, str]] = {
+    bool: (BooleanNode, "true or false"),
+    int: (IntegerNode, "a whole number"),
+    float: (FloatNode, "a number"),
+}
 
 
 def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
     """Return the options of `model` as a command line gives them; those are returned as they are, to be written to.
 
     Raises:
-        ValueError: one is no option of the model.
+        ValueError: one is no option of the model, or has not its type.
     """
     if not isinstance(options, DictConfig):
         return options
@@ -28,16 +37,26 @@ def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
     set_defaults = ARCH_CONFIG_REGISTRY.get(found.get("_name"))
     if set_defaults is None:
         return args
-    _check_names(found, model, set_defaults)
+    parser, defaults = ArgumentParser(argument_default=SUPPRESS), Namespace()
+    model.add_args(parser)
+    set_defaults(defaults)
+    actions = {action.dest: action for action in parser._actions}
+    for name in found:
+        if name not in {"_name", "arch", *vars(defaults), *actions}:
+            raise ValueError(f"model.{name} is no option of {found['_name']}")
+    for name in vars(args).keys() & actions.keys():
+        setattr(args, name, _typed(vars(args)[name], actions[name]))
     set_defaults(args)
     return args
 
 
-def _check_names(found: dict[str, Any], model: type[BaseFairseqModel], set_defaults: Any) -> None:
-    parser, defaults = ArgumentParser(argument_default=SUPPRESS), Namespace()
-    model.add_args(parser)
-    set_defaults(defaults)
-    known = {"_name", "arch", *vars(defaults), *(action.dest for action in parser._actions)}
-    for name in found:
-        if name not in known:
-            raise ValueError(f"model.{name} is no option of {found['_name']}")
+def _typed(value: Any, action: Action) -> Any:
+    """Return a value with the type of its option, as fairseq's schemas do for models that have one."""
+    if type(value) not in (str, int, float):
+        return value
+    kind = bool if action.nargs == 0 else action.type
+    node, rule = _NODES.get(kind, (StringNode, "text"))
+    try:
+        return node(value)._value()
+    except ValidationError:
+        raise ValueError(f"model.{action.dest} must be {rule}, but is {value!r}") from None

@@ -9,6 +9,8 @@ from fairseq.tasks import FairseqTask
 from fairseq.tasks.language_modeling import LanguageModelingConfig, LanguageModelingTask
 from omegaconf import OmegaConf
 
+from fairseq_rope.compat.hydra_options import as_namespace
+from fairseq_rope.models.translation import TransformerRopeModel
 from tests.support.encoders import make_mlm_task
 from tests.support.models import make_task
 
@@ -46,4 +48,30 @@ def test_models_are_those_of_a_command_line(name: str, task: FairseqTask, option
 def test_a_name_that_is_no_option_is_told(wrong: dict[str, object]):
     config = OmegaConf.create({"_name": "transformer_rope_tiny", **wrong})
     with pytest.raises(ValueError, match=f"^model.{next(iter(wrong))} is no option of transformer_rope_tiny$"):
+        build_model(config, TRANSLATION)
+
+
+def test_values_get_the_type_of_their_option():
+    written = {"rope_fraction": "0.5", "encoder_layers": "3", "share_all_embeddings": "false", "rope_restart_after": 5}
+    written |= {"encoder_layers_to_keep": 0, "rope_scaling": "ntk", "rope_scaling_factor": 2.5}
+    meant = {"rope_fraction": 0.5, "encoder_layers": 3, "share_all_embeddings": False, "rope_restart_after": "5"}
+    meant |= {"encoder_layers_to_keep": "0", "rope_scaling": "ntk", "rope_scaling_factor": "2.5"}
+    args = as_namespace(OmegaConf.create({"_name": "transformer_rope", **written}), TransformerRopeModel)
+    assert vars(args) | meant == vars(args)
+    assert all(type(vars(args)[name]) is type(value) for name, value in meant.items())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"rope_fraction": "half"}, "a number"),
+        ({"encoder_layers": "few"}, "a whole number"),
+        ({"share_all_embeddings": "perhaps"}, "true or false"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_value_of_another_type_is_told(wrong: dict[str, str], rule: str):
+    config = OmegaConf.create({"_name": "transformer_rope_tiny", **wrong})
+    ((name, value),) = wrong.items()
+    with pytest.raises(ValueError, match=f"^model.{name} must be {rule}, but is '{value}'$"):
         build_model(config, TRANSLATION)
