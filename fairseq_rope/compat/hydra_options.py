@@ -5,6 +5,8 @@ what it knows: a model of a plugin ends with "invalid argument position_method".
 too: "Key 'max_source_positions' is not in struct".
 fairseq has no schema of such a model: a name that is no option, misspelt say, would be without effect, and a value
 would keep the type it was written with, so that `encoder_layers_to_keep: 0` is none and "false" is true.
+fairseq prunes by `encoder_layers_to_keep`, forgets it then and saves the rest: without the number of layers that are
+left, which a model sets, a checkpoint could not be loaded.
 omegaconf 2.0, with fairseq 0.12.2, has None for whatever is missing, so that archs set nothing.
 fairseq 0.12.2 and main; can go when it copies other names of a `DictConfig`, too, as it does those of a namespace.
 """
@@ -13,7 +15,7 @@ from argparse import SUPPRESS, Action, ArgumentParser, Namespace
 from typing import Any
 
 from fairseq.models import ARCH_CONFIG_REGISTRY, BaseFairseqModel
-from omegaconf import BooleanNode, DictConfig, FloatNode, IntegerNode, OmegaConf, StringNode
+from omegaconf import BooleanNode, DictConfig, FloatNode, IntegerNode, OmegaConf, StringNode, open_dict
 from omegaconf.errors import ValidationError
 
 # type of an option on the command line -> hydra's, and what it takes
@@ -26,6 +28,8 @@ _NODES: dict[Any, tuple[Any, str]] = {
 
 def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
     """Return the options of `model` as a command line gives them; those are returned as they are, to be written to.
+
+    Which layers are kept, and how many, is written to hydra's, too.
 
     Raises:
         ValueError: one is no option of the model, or has not its type.
@@ -41,13 +45,24 @@ def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
     model.add_args(parser)
     set_defaults(defaults)
     actions = {action.dest: action for action in parser._actions}
-    for name in found:
+    for name in vars(args):  # not None, which fairseq 0.12.2 writes to both `layers_to_keep` of models with one stack
         if name not in {"_name", "arch", *vars(defaults), *actions}:
             raise ValueError(f"model.{name} is no option of {found['_name']}")
     for name in vars(args).keys() & actions.keys():
         setattr(args, name, _typed(vars(args)[name], actions[name]))
     set_defaults(args)
+    _keep_layers(args, options)
     return args
+
+
+def _keep_layers(args: Namespace, options: DictConfig) -> None:
+    """Write to `options` which layers fairseq is to keep of a checkpoint, and how many these are."""
+    for side in ("encoder", "decoder"):
+        kept = getattr(args, f"{side}_layers_to_keep", None)
+        if kept:
+            with open_dict(options):
+                options[f"{side}_layers_to_keep"] = kept
+                options[f"{side}_layers"] = len(kept.split(","))
 
 
 def _typed(value: Any, action: Action) -> Any:

@@ -62,6 +62,30 @@ def test_values_get_the_type_of_their_option():
 
 
 @pytest.mark.parametrize(
+    ("name", "task", "options", "kept"),
+    [
+        ("transformer_rope", TRANSLATION, {**ENCODER, **DECODER}, {"encoder": 1, "decoder": "0,2"}),
+        ("transformer_lm_rope", LANGUAGE, DECODER, {"decoder": "0,2"}),
+        ("roformer", make_mlm_task(), {**ENCODER, "max_positions": 32}, {"encoder": 1}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_options_of_a_pruned_model_build_it_again(
+    name: str, task: FairseqTask, options: dict[str, object], kept: dict[str, object]
+):
+    lists = {f"{side}_layers_to_keep": layers for side, layers in kept.items()}
+    config = OmegaConf.create({"_name": name, **options, **lists})
+    OmegaConf.set_struct(config, True)
+    pruned = build_model(config, task)
+    full = build_model(OmegaConf.create({"_name": name, **options}), task)
+    pruned.load_state_dict(full.state_dict(), model_cfg=config)  # as fine-tuning does
+    again = build_model(config, task)  # as is done with the checkpoint that it saves
+    again.load_state_dict(pruned.state_dict(), model_cfg=config)
+    assert all(torch.equal(again.state_dict()[key], value) for key, value in pruned.state_dict().items())
+    assert len(again.state_dict()) < len(full.state_dict())
+
+
+@pytest.mark.parametrize(
     ("wrong", "rule"),
     [
         ({"rope_fraction": "half"}, "a number"),
