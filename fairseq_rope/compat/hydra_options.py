@@ -7,7 +7,8 @@ fairseq has no schema of such a model: a name that is no option, misspelt say, w
 would keep the type it was written with, so that `encoder_layers_to_keep: 0` is none and "false" is true.
 fairseq prunes by `encoder_layers_to_keep`, forgets it then and saves the rest: without the number of layers that are
 left, which a model sets, a checkpoint could not be loaded.
-omegaconf 2.0, with fairseq 0.12.2, has None for whatever is missing, so that archs set nothing.
+omegaconf 2.0, with fairseq 0.12.2, has None for whatever is missing, so that archs set nothing, and the trainer, which
+compares `base_layers` with 0, could save no checkpoint.
 fairseq 0.12.2 and main; can go when it copies other names of a `DictConfig`, too, as it does those of a namespace.
 """
 
@@ -29,7 +30,7 @@ _NODES: dict[Any, tuple[Any, str]] = {
 def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
     """Return the options of `model` as a command line gives them; those are returned as they are, to be written to.
 
-    Which layers are kept, and how many, is written to hydra's, too.
+    Which layers are kept, how many, and `base_layers` are written to hydra's, too.
 
     Raises:
         ValueError: one is no option of the model, or has not its type.
@@ -46,12 +47,14 @@ def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
     set_defaults(defaults)
     actions = {action.dest: action for action in parser._actions}
     for name in vars(args):  # not None, which fairseq 0.12.2 writes to both `layers_to_keep` of models with one stack
-        if name not in {"_name", "arch", *vars(defaults), *actions}:
+        if name not in {"_name", "arch", "base_layers", *vars(defaults), *actions}:
             raise ValueError(f"model.{name} is no option of {found['_name']}")
     for name in vars(args).keys() & actions.keys():
         setattr(args, name, _typed(vars(args)[name], actions[name]))
     set_defaults(args)
     _keep_layers(args, options)
+    with open_dict(options):
+        options.base_layers = getattr(args, "base_layers", 0)
     return args
 
 

@@ -61,6 +61,12 @@ def test_values_get_the_type_of_their_option():
     assert all(type(vars(args)[name]) is type(value) for name, value in meant.items())
 
 
+def test_the_trainer_finds_a_number_of_base_layers():
+    config = OmegaConf.create({"_name": "transformer_rope_tiny"})
+    build_model(config, TRANSLATION)
+    assert getattr(config, "base_layers", 0) == 0  # as it asks for it; None in fairseq 0.12.2
+
+
 @pytest.mark.parametrize(
     ("name", "task", "options", "kept"),
     [
