@@ -128,7 +128,14 @@ begin_training() {
   elif [[ ${begun:-$PRECISION} != "$PRECISION" || (-s $1/settings && $(grep -v '^# ' -- "$1/settings") != "$2") ]]; then
     rm -rf -- "$1/train.log" "$1/provenance.jsonl" "$1/tensorboard"
   fi
+  drop_cut_line "$1/train.log"
+  drop_cut_line "$1/provenance.jsonl"
   keep_record "$1/settings" "$2"
+}
+
+# drop_cut_line FILE: a full disk may leave the beginning of a line, which the next start would join with its own.
+drop_cut_line() {
+  [[ ! -s $1 || -z $(tail -c 1 -- "$1") ]] || sed -i --follow-symlinks '$d' -- "$1"
 }
 
 # recorded_precision DIR: that of the last start that has a record of it.

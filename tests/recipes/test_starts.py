@@ -66,3 +66,17 @@ def test_a_training_without_a_checkpoint_begins_again_in_another_precision(stubs
     assert done.returncode == 0, done.stderr
     (line,) = (work / "rope" / "provenance.jsonl").read_text().splitlines()
     assert json.loads(line)["precision"] == "bf16"
+
+
+def test_a_line_that_a_full_disk_has_cut_off_is_not_joined_with_that_of_the_next_start(stubs: Stubs, work: Path):
+    (work / "rope" / "trained").unlink()
+    starts, log = work / "rope" / "provenance.jsonl", work / "rope" / "train.log"
+    (first,) = starts.read_text(encoding="utf-8").splitlines(keepends=True)
+    whole = "epoch 001 | loss 9\n"
+    starts.write_text(first + first[:90], encoding="utf-8")
+    log.write_text(whole + "epoch 001 | valid on 'valid' subset | lo")
+    done = stubs.run(work, *stubs.command("train"))
+    assert done.returncode == 0, done.stderr
+    lines = starts.read_text(encoding="utf-8").splitlines(keepends=True)
+    assert lines[0] == first and [json.loads(line)["precision"] for line in lines] == ["fp32", "fp32"]
+    assert log.read_text() == whole
