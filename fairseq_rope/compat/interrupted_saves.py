@@ -38,6 +38,9 @@ def _save(save: Callable[..., Any], obj: object, file: io.BufferedWriter | str) 
         return save(obj, file)
     for attempt in range(1, TRIES + 1):
         try:
+            if attempt > 1:
+                file.seek(0)  # which writes what the buffer still holds, or fails as well
+                file.truncate()
             return torch.save(obj, file)
         except Exception as error:
             if _is_interrupted(error):
@@ -46,8 +49,6 @@ def _save(save: Callable[..., Any], obj: object, file: io.BufferedWriter | str) 
                 logger.exception("could not write a checkpoint")
                 raise
             time.sleep(PAUSE)
-            file.seek(0)
-            file.truncate()
 
 
 def _is_interrupted(error: BaseException | None) -> bool:

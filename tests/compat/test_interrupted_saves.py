@@ -60,6 +60,19 @@ def test_a_second_try_writes_from_the_start(at: int, tmp_path: Path):
     assert (tmp_path / "a.pt").stat().st_size == (tmp_path / "b.pt").stat().st_size
 
 
+def test_a_buffer_that_finds_no_space_yet_takes_a_try_and_not_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    pauses: list[float] = []
+    monkeypatch.setattr(interrupted_saves.time, "sleep", pauses.append)
+
+    class Full(io.FileIO):
+        def write(self, data: bytes) -> int:
+            return super().write(data) if len(pauses) == 2 else full()
+
+    with io.BufferedWriter(Full(tmp_path / "a.pt", "w")) as file:
+        checkpoint_utils._torch_persistent_save(STATE, file)
+    assert len(pauses) == 2 and torch.load(tmp_path / "a.pt")["model"].keys() == STATE["model"].keys()
+
+
 def test_three_failures_are_an_error(tmp_path: Path):
     with Disturbed(tmp_path / "a.pt", lambda: None, at=-1) as file:
         file.write = lambda data: full()
