@@ -4,7 +4,7 @@ import errno
 import io
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -35,8 +35,12 @@ def full() -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A second try at once, and Ctrl-C heard where a shell started these tests in the background, which ignores it."""
     monkeypatch.setattr(interrupted_saves, "PAUSE", 0)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.mark.parametrize("at", [1, 2, 5, 20])
