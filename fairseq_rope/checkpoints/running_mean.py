@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from fairseq_rope.compat.unset_buffers import is_unset
 from fairseq_rope_data.errors import UserError
 
 # the types that have a mean, and the wider ones in which they are summed
@@ -49,7 +50,8 @@ class RunningMean:
             self._start(path, model)
         self._check(path, model)
         for key, tensor in model.items():
-            self._sums[key] = _sum(path, key, self._sums[key], tensor)
+            if not is_unset(key):  # else 0
+                self._sums[key] = _sum(path, key, self._sums[key], tensor)
             self._dtypes[key] = torch.promote_types(self._dtypes[key], tensor.dtype)
             self._shared_with[key] += (shared_with[key],)
         self.count += 1
@@ -100,7 +102,7 @@ def _check_value(path: Path, key: str, value: Any) -> None:
     if value.dtype not in _SUM_DTYPES:
         raise UserError(f"cannot average {path}: the type of {key} is {value.dtype}, which has no mean")
     odd = value.numel() - int(value.isfinite().sum())
-    if odd:
+    if odd and not is_unset(key):
         raise UserError(f"cannot average {path}: {odd:,} of {value.numel():,} numbers of {key} are NaN or infinite")
 
 

@@ -68,6 +68,12 @@ def test_integers_keep_their_type_and_are_rounded_down(tmp_path: Path) -> None:
     assert mean["flag"].tolist() == [True, False]
 
 
+def test_the_number_that_sinusoids_never_set_is_zero(tmp_path: Path) -> None:
+    unset = "decoder.embed_positions._float_tensor"
+    paths = save_all(tmp_path, [{"w": torch.ones(2), unset: torch.tensor([value])} for value in (NAN, INF, 3e38, 3e38)])
+    assert averaged(paths, tmp_path / "out.pt")["model"][unset].tolist() == [0]
+
+
 def test_shared_tensors_stay_shared_and_only_where_all_inputs_share_them(tmp_path: Path) -> None:
     def model(value: float, *, tie_last: bool) -> Model:
         w = torch.full((4, 3), value)

@@ -1,6 +1,7 @@
 """What CTranslate2 cannot compute is refused by name, and nothing else is."""
 
 import pytest
+import torch
 from torch import nn
 
 from fairseq_rope.export.ctranslate2.unsupported import check_supported
@@ -99,6 +100,13 @@ def test_a_weight_that_is_no_number_is_refused_by_name(value: float) -> None:
     assert str(error.value) == (
         "the model cannot be exported to CTranslate2: 1 of 40 numbers of encoder.layers.1.fc1.bias are NaN or infinite"
     )
+
+
+def test_of_the_number_that_sinusoids_never_set_nothing_is_asked() -> None:
+    model = small(position_method="sinusoidal")
+    # fairseq 0.12.2 has it
+    model.encoder.embed_positions.register_buffer("_float_tensor", torch.tensor([float("nan")]))
+    check_supported(model, quantization="float16")
 
 
 @pytest.mark.parametrize("quantization", ["float16", "int8_float16"])

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from fairseq_rope.compat.unset_buffers import is_unset
 from fairseq_rope.export.ctranslate2.rotation import runtime_rotation
 from fairseq_rope.export.ctranslate2.spec import ACTIVATIONS
 from fairseq_rope.models._scaling import scaled_schedule, stack_scaling
@@ -59,7 +60,8 @@ def check_supported(model: TransformerRopeModel, *, quantization: str = "float32
     if unknown:
         raise UserError(f"the model cannot be exported to CTranslate2: it has no place for {', '.join(unknown[:3])}")
     for name, weight in model.state_dict().items():
-        _check_numbers(name, weight, quantization)
+        if not is_unset(name):
+            _check_numbers(name, weight, quantization)
 
 
 def _check_numbers(name: str, weight: Tensor, quantization: str) -> None:
