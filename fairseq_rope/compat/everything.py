@@ -7,6 +7,7 @@ from fairseq_rope.compat.fasta_names import quote_fasta_names
 from fairseq_rope.compat.finished_training import end_finished_trainings
 from fairseq_rope.compat.fixed_options import refuse_fixed_overrides
 from fairseq_rope.compat.foreach import update_all_at_once
+from fairseq_rope.compat.interrupted_pools import end_interrupted_pools
 from fairseq_rope.compat.interrupted_saves import end_interrupted_saves
 from fairseq_rope.compat.large_binarized_data import count_bytes_without_limit
 from fairseq_rope.compat.log_file import open_log_files_once
@@ -39,4 +40,5 @@ def apply_everything() -> None:
     update_all_at_once()
     open_log_files_once()
     end_interrupted_saves()
+    end_interrupted_pools()
     forbid_repeated_ngrams()
