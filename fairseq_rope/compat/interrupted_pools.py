@@ -2,7 +2,7 @@
 
 Symptom: in 24 of 60 trials a process that Ctrl-C ended took the lock of the queue of tasks with it, and the program
 waited for that lock for ever.
-Python 3.10 to 3.13 (python/cpython, `Pool._terminate_pool`); can go when it ends without the lock.
+fairseq 0.12.2 and main with Python 3.10 to 3.13; can go when `Pool._terminate_pool` ends without the lock.
 """
 
 import time
