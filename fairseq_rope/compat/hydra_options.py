@@ -52,20 +52,19 @@ def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
     for name in vars(args).keys() & actions.keys():
         setattr(args, name, _typed(vars(args)[name], actions[name]))
     set_defaults(args)
-    _keep_layers(args, options)
     with open_dict(options):
-        options.base_layers = getattr(args, "base_layers", 0)
+        _write_back(args, options)
     return args
 
 
-def _keep_layers(args: Namespace, options: DictConfig) -> None:
-    """Write to `options` which layers fairseq is to keep of a checkpoint, and how many these are."""
+def _write_back(args: Namespace, options: DictConfig) -> None:
+    """Write to `options` what fairseq reads there: which layers to keep, how many these are, and `base_layers`."""
+    options.base_layers = getattr(args, "base_layers", 0)
     for side in ("encoder", "decoder"):
         kept = getattr(args, f"{side}_layers_to_keep", None)
         if kept:
-            with open_dict(options):
-                options[f"{side}_layers_to_keep"] = kept
-                options[f"{side}_layers"] = len(kept.split(","))
+            options[f"{side}_layers_to_keep"] = kept
+            options[f"{side}_layers"] = len(kept.split(","))
 
 
 def _typed(value: Any, action: Action) -> Any:

@@ -35,12 +35,19 @@ def full() -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A second try at once, and Ctrl-C heard where a shell started these tests in the background, which ignores it."""
-    monkeypatch.setattr(interrupted_saves, "PAUSE", 0)
+def interruptible() -> Iterator[None]:
+    """Ctrl-C is heard, too, where a shell started these tests in the background, which ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds between tries, which are not waited for."""
+    seconds: list[float] = []
+    monkeypatch.setattr(interrupted_saves.time, "sleep", seconds.append)
+    return seconds
 
 
 @pytest.mark.parametrize("at", [1, 2, 5, 20])
@@ -64,10 +71,7 @@ def test_a_second_try_writes_from_the_start(at: int, tmp_path: Path):
     assert (tmp_path / "a.pt").stat().st_size == (tmp_path / "b.pt").stat().st_size
 
 
-def test_a_buffer_that_finds_no_space_yet_takes_a_try_and_not_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    pauses: list[float] = []
-    monkeypatch.setattr(interrupted_saves.time, "sleep", pauses.append)
-
+def test_a_buffer_that_finds_no_space_yet_takes_a_try_and_not_all(tmp_path: Path, pauses: list[float]):
     class Full(io.FileIO):
         def write(self, data: bytes) -> int:
             return super().write(data) if len(pauses) == 2 else full()
@@ -77,15 +81,17 @@ def test_a_buffer_that_finds_no_space_yet_takes_a_try_and_not_all(tmp_path: Path
     assert len(pauses) == 2 and torch.load(tmp_path / "a.pt")["model"].keys() == STATE["model"].keys()
 
 
-def test_three_failures_are_an_error(tmp_path: Path):
+def test_three_failures_are_an_error(tmp_path: Path, pauses: list[float]):
     with Disturbed(tmp_path / "a.pt", lambda: None, at=-1) as file:
         file.write = lambda data: full()
         with pytest.raises((OSError, RuntimeError)):
             checkpoint_utils._torch_persistent_save(STATE, file)
+    assert pauses == [2.5, 2.5]
 
 
-def test_what_cannot_be_written_anew_is_an_error_at_once(tmp_path: Path):
+def test_what_cannot_be_written_anew_is_an_error_at_once(tmp_path: Path, pauses: list[float]):
     with Disturbed(tmp_path / "a.pt", full, at=5) as file:
         file.seekable = lambda: False
         with pytest.raises((OSError, RuntimeError)):
             checkpoint_utils._torch_persistent_save(STATE, file)
+    assert not pauses

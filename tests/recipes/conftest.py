@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.conversion import make_conversion
 from tests.support.shell import Shell
 from tests.support.stubs import Stubs
 
@@ -36,3 +37,9 @@ def work(finished: Path, tmp_path: Path) -> Path:
     """The finished one at another place."""
     shutil.copytree(finished, tmp_path / "moved")
     return tmp_path / "moved"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Stubs:
+    """A place in which `convert_to_rope.sh` runs without torch."""
+    return make_conversion(tmp_path / "a 'place'")

@@ -15,7 +15,7 @@ TREE = subprocess.run(["git", "ls-files", "*.sh"], cwd=ROOT, capture_output=True
 LIBRARY = [name for name in TREE if name.startswith("scripts/lib/")]
 PROGRAMS = [name for name in TREE if name not in LIBRARY]
 # of a parallel corpus; convert_to_rope.sh, run_glue.sh and run_scm.sh begin with a checkpoint, run_mlm.sh and run_zh.sh
-# are of running text: test_convert.py, test_glue.py, test_scm.py, test_mlm.py and test_zh.py have their options
+# are of running text: test_convert_refused.py, test_glue.py, test_scm.py, test_mlm.py, test_zh.py have their options
 OTHERS = (
     *("test.sh", "benchmark_gpu.sh", "environment.sh", "convert_to_rope.sh"),
     *("run_mlm.sh", "prepare_text.sh", "run_zh.sh", "run_glue.sh", "prepare_glue.sh", "run_scm.sh", "prepare_scm.sh"),
