@@ -14,6 +14,7 @@ from fairseq_rope.compat.log_file import open_log_files_once
 from fairseq_rope.compat.model_archives import check_archives
 from fairseq_rope.compat.no_eval import replace_eval
 from fairseq_rope.compat.numpy_names import keep_old_numpy_names
+from fairseq_rope.compat.place_in_epoch import keep_place_in_epoch
 from fairseq_rope.compat.repeated_ngrams import forbid_repeated_ngrams
 from fairseq_rope.compat.safe_globals import allow_fairseq_checkpoints
 from fairseq_rope.compat.same_batches import keep_batches_on_resume
@@ -34,6 +35,7 @@ def apply_everything() -> None:
     stop_silent_restarts()
     end_finished_trainings()
     keep_batches_on_resume()
+    keep_place_in_epoch()
     keep_old_numpy_names()
     count_bytes_without_limit()
     update_in_one_pass()
