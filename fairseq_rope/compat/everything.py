@@ -15,6 +15,7 @@ from fairseq_rope.compat.model_archives import check_archives
 from fairseq_rope.compat.no_eval import replace_eval
 from fairseq_rope.compat.numpy_names import keep_old_numpy_names
 from fairseq_rope.compat.place_in_epoch import keep_place_in_epoch
+from fairseq_rope.compat.pruned_resume import resume_pruned_trainings
 from fairseq_rope.compat.repeated_ngrams import forbid_repeated_ngrams
 from fairseq_rope.compat.safe_globals import allow_fairseq_checkpoints
 from fairseq_rope.compat.same_batches import keep_batches_on_resume
@@ -34,6 +35,7 @@ def apply_everything() -> None:
     refuse_fixed_overrides()
     stop_silent_restarts()
     end_finished_trainings()
+    resume_pruned_trainings()
     keep_batches_on_resume()
     keep_place_in_epoch()
     keep_old_numpy_names()
