@@ -105,19 +105,18 @@ class Classifier:
         if text.is_file() and not text.stat().st_size:  # which fairseq cannot open
             raise UserError(f"--subset {subset} of --data {self.data} has no examples")
         try:
-            whole = self._load(subset, shorten="none")
-            dataset = self._load(subset, shorten=self.cfg.shorten_method)
+            whole = self._load(subset, whole=True)
+            dataset = self._load(subset)
         except Exception as error:  # no such file, or a damaged one: each raises its own
             raise UserError(f"--subset {subset} cannot be read from --data {self.data}: {brief(error)}") from error
         return dataset, int(np.max(_sizes(dataset))), int(np.sum(_sizes(whole) > _sizes(dataset)))
 
-    def _load(self, subset: str, *, shorten: str) -> Any:
-        """Return a subset, its examples cut as in training, or whole where `shorten` is none."""
-        names = ("shorten_method", "max_option_length") if self.ranks else ("shorten_method",)
-        chosen = {name: getattr(self.cfg, name) for name in names}
-        self.cfg.shorten_method = shorten
-        if self.ranks and shorten == "none":
-            self.cfg.max_option_length = None
+    def _load(self, subset: str, *, whole: bool = False) -> Any:
+        """Return a subset, its examples cut as in training, or whole."""
+        uncut = {"shorten_method": "none", **({"max_option_length": None} if self.ranks else {})}
+        chosen = {name: getattr(self.cfg, name) for name in uncut}
+        for name, value in (uncut if whole else chosen).items():
+            setattr(self.cfg, name, value)
         try:
             self.task.load_dataset(subset, combine=False)
         finally:

@@ -224,3 +224,17 @@ def test_examples_that_are_cut_by_their_option_are_counted(tuned: Tuned, classif
     cut = sum(max(len(b.split()), len(c.split())) + 2 > 4 for b, c in zip(*tuned.lines[1:], strict=True))
     note = f"{cut} of 20 examples are cut to 512 tokens, and each text to choose to 4 of these"
     assert 0 < cut < 20 and report["notes"][0] == note
+
+
+def test_texts_to_choose_are_cut_as_in_the_training_whatever_cuts_the_example(tuned: Tuned, classify, tmp_path: Path):
+    state = torch.load(tuned.ranking, weights_only=False)
+    args, out = state["cfg"]["task"], tmp_path / "predictions.tsv"
+    args.max_positions = 512  # of which no example is left out
+    found = []
+    for length, shorten in ((None, "none"), (4, "none"), (4, "truncate")):
+        args.max_option_length, args.shorten_method = length, shorten
+        torch.save(state, tmp_path / "cut.pt")
+        classify("--path", tmp_path / "cut.pt", "--data", tuned.data, "--output", out)
+        found.append(rows(out))
+    whole, *cut = found
+    assert cut[0] == cut[1] != whole
