@@ -20,6 +20,7 @@ from fairseq_rope.compat.repeated_ngrams import forbid_repeated_ngrams
 from fairseq_rope.compat.safe_globals import allow_fairseq_checkpoints
 from fairseq_rope.compat.same_batches import keep_batches_on_resume
 from fairseq_rope.compat.silent_restart import stop_silent_restarts
+from fairseq_rope.compat.swish import make_swish_a_function
 from fairseq_rope.compat.verified_checkpoints import verify_checkpoints
 
 
@@ -46,3 +47,4 @@ def apply_everything() -> None:
     end_interrupted_saves()
     end_interrupted_pools()
     forbid_repeated_ngrams()
+    make_swish_a_function()
