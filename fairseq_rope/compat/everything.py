@@ -12,6 +12,7 @@ from fairseq_rope.compat.interrupted_saves import end_interrupted_saves
 from fairseq_rope.compat.large_binarized_data import count_bytes_without_limit
 from fairseq_rope.compat.log_file import open_log_files_once
 from fairseq_rope.compat.model_archives import check_archives
+from fairseq_rope.compat.newer_options import leave_out_newer_options
 from fairseq_rope.compat.no_eval import replace_eval
 from fairseq_rope.compat.numpy_names import keep_old_numpy_names
 from fairseq_rope.compat.place_in_epoch import keep_place_in_epoch
@@ -47,4 +48,5 @@ def apply_everything() -> None:
     end_interrupted_saves()
     end_interrupted_pools()
     forbid_repeated_ngrams()
+    leave_out_newer_options()
     make_swish_a_function()
