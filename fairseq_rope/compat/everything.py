@@ -3,6 +3,7 @@
 from fairseq_rope.compat.adam import update_in_one_pass
 from fairseq_rope.compat.bf16 import allow_bf16_without_tpu
 from fairseq_rope.compat.checkpoint_options import refuse_code_in_checkpoints
+from fairseq_rope.compat.fast_path import switch_off_fast_path
 from fairseq_rope.compat.fasta_names import quote_fasta_names
 from fairseq_rope.compat.finished_training import end_finished_trainings
 from fairseq_rope.compat.fixed_options import refuse_fixed_overrides
@@ -48,5 +49,6 @@ def apply_everything() -> None:
     end_interrupted_saves()
     end_interrupted_pools()
     forbid_repeated_ngrams()
+    switch_off_fast_path()
     leave_out_newer_options()
     make_swish_a_function()

@@ -1,11 +1,19 @@
 """fairseq 0.12.2's encoder layer: a fused kernel that works on copies of the weights.
 
 Symptom: in evaluation, after a checkpoint was loaded, the layer never calls `self_attn`, so that another attention is
-ignored; and the copies are parameters without a gradient, which stop default DDP. fairseq 0.12.2 alone (main reports
-this version too, and has no such path); can go with Python 3.10.
+ignored; and the copies are parameters without a gradient, which stop default DDP. A stock
+post-norm model ends with "Mask Type should be defined" where a batch has padding, in newer torch: so did
+`convert_to_rope.sh`, which scores the original.
+fairseq 0.12.2 alone (main reports this version too, and has no such path); can go with Python 3.10.
 """
 
+from collections.abc import Callable
+from typing import Any
+
+from fairseq.modules.transformer_layer import TransformerEncoderLayerBase
 from torch import Tensor, nn
+
+from fairseq_rope.compat.wrapping import wrap
 
 _COPIES = (
     *("in_proj_weight", "in_proj_bias", "out_proj_weight", "out_proj_bias"),
@@ -28,11 +36,14 @@ class NoFastPath(nn.Module):
         nn.Module._load_from_state_dict(self, *args)
 
 
-def switch_off_fast_path(model: nn.Module) -> None:
-    """Let the layers of a stock model, too, attend by their `self_attn`."""
-    for module in model.modules():
-        if hasattr(module, "can_use_fastpath"):
-            setattr(module, "can_use_fastpath", False)  # noqa: B010  a stock layer declares no such thing
+def switch_off_fast_path() -> None:
+    """Let the layers of stock models, too, attend by their `self_attn`."""
+    wrap(TransformerEncoderLayerBase, "__init__", _build_without)
+
+
+def _build_without(build: Callable[..., None], layer: nn.Module, *args: Any, **kwargs: Any) -> None:
+    build(layer, *args, **kwargs)
+    setattr(layer, "can_use_fastpath", False)  # noqa: B010  a module declares no such thing
 
 
 def drop_copies(state_dict: dict[str, Tensor], name: str) -> None:

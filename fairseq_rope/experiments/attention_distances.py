@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from fairseq_rope.compat.fast_path import switch_off_fast_path
 from fairseq_rope.experiments.distance_sums import BatchPairs, DistanceSums, StackAttention, Sums
 from fairseq_rope.modules.recorded_attention import recorded_self_attention
 from fairseq_rope_data.errors import UserError
@@ -33,7 +32,6 @@ def attention_by_distance(
     Raises:
         UserError: the model has no self-attention that gives weights, they are not finite, or there are no words.
     """
-    switch_off_fast_path(model)
     stacks = {"encoder": "src_tokens", "decoder": "prev_output_tokens"}
     sums = {stack: DistanceSums(limit) for stack in stacks}
     with torch.inference_mode():

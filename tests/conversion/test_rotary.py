@@ -134,6 +134,5 @@ def test_the_original_itself_is_written_as_any_fairseq_loads_it(kind: dict[str, 
     write_checkpoint(original, stock_checkpoint(original), tmp_path / "stock.pt")
     (model,), cfg, _ = load_model_ensemble_and_task([str(tmp_path / "stock.pt")], task=make_task())
     assert type(model).__name__ == "TransformerModel" and cfg.model.arch == "transformer"
-    # a loaded model of 0.12.2 takes its fast path, which rounds otherwise and does not take padding
     batch = (torch.tensor([[7, 8, 2]]), torch.tensor([3]), torch.tensor([[2, 9]]))
     near(model.eval()(*batch)[0], build_model("transformer", **SMALL, **kind)(*batch)[0], LOGITS["same weights"])

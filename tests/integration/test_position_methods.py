@@ -97,8 +97,7 @@ def test_a_method_with_weights_of_its_own_is_trained_averaged_and_used(
 @pytest.mark.parametrize("method", ["sinusoidal", "learned"])
 def test_a_stock_model_goes_on_with_its_positions(method: str, trained: Trained, tmp_path: Path) -> None:
     learned = ["--encoder-learned-pos", "--decoder-learned-pos"] if method == "learned" else []
-    # pre-norm: stock fairseq 0.12.2's fast path for post-norm fails in newer torch, where a batch has padding
-    sizes = ("--share-all-embeddings", "--encoder-ffn-embed-dim", "64", "--encoder-normalize-before")
+    sizes = ("--share-all-embeddings", "--encoder-ffn-embed-dim", "64")
     stock = ("--arch", "transformer", *sizes)
     train(trained, tmp_path / "stock", *stock, *learned, "--max-update", "80")
     before = tmp_path / "stock" / "checkpoint_last.pt"

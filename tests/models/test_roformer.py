@@ -10,7 +10,6 @@ import torch
 from fairseq.data.data_utils import collate_tokens
 from torch import Tensor
 
-from fairseq_rope.compat.fast_path import switch_off_fast_path
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope.modules.sentence_encoder import segment_ids
 from tests.support.encoders import LENGTHS, PAD, SMALL, WORDS, draw, encoder, padded, sentences, some
@@ -24,6 +23,7 @@ VARIANTS = {
     "scaled": dict(rope_scaling="yarn", rope_scaling_factor="3", rope_original_length="20"),
     "pre-norm": dict(encoder_normalize_before=True),
     "gated, segments": dict(ffn="geglu", segments=2),
+    "gated by swish": dict(ffn="swiglu"),
     "activation checkpointing": dict(checkpoint_activations=True),
     "untied": dict(untie_weights_roberta=True),
 }
@@ -98,7 +98,6 @@ def test_logits_equal_hugging_face_roformer(hugging_face: SimpleNamespace, segme
 def test_the_twin_of_bert_is_roberta_with_the_same_weights(prenorm: bool):
     ours = encoder(position_method="learned", encoder_normalize_before=prenorm)
     stock = encoder("roberta", encoder_normalize_before=prenorm)
-    switch_off_fast_path(stock)
     ours.load_state_dict(stock.state_dict(), strict=True)
     tokens = padded()
     kept = tokens.ne(PAD)

@@ -4,7 +4,6 @@ import pytest
 import torch
 from fairseq.modules import SinusoidalPositionalEmbedding
 
-from fairseq_rope.compat.fast_path import switch_off_fast_path
 from tests.reference_positions import absolute
 from tests.support.encoders import PAD, encoder, make_mlm_task, padded
 from tests.support.models import build_model
@@ -29,7 +28,6 @@ def test_a_token_gets_the_formulas_sinusoids_times_the_scale_and_padding_none(le
 def test_without_the_option_sinusoids_are_those_of_roberta_to_the_bit():
     ours, stock = encoder(position_method="sinusoidal"), encoder("roberta", encoder_learned_pos=False)
     assert type(ours.encoder.sentence_encoder.embed_positions) is SinusoidalPositionalEmbedding
-    switch_off_fast_path(stock)
     ours.load_state_dict(stock.state_dict(), strict=True)
     tokens = padded()
     embedded = [model.encoder.sentence_encoder.forward_embedding(tokens)[0] for model in (ours, stock)]
