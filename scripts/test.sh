@@ -95,8 +95,9 @@ else
 fi
 [[ -z $quick ]] || pytest_args=(-m unit "${pytest_args[@]}")
 log "versions: $(python -V), $(python -m pip list --format=freeze | grep -E -i '^(fairseq(-fixed)?|torch|numpy)==' | paste -s -d ' ')"
-# a process a core, each of one thread, as more would wait for each other, and with whole files in the order of conftest.py
-check pytest env OMP_NUM_THREADS=1 python -m pytest --numprocesses "$(nproc)" --dist loadfile --no-loadscope-reorder "${pytest_args[@]}"
+# three processes for two cores, as recipes wait a third of their time; each of one thread, as more would wait for each
+# other, and with whole files in the order of conftest.py
+check pytest env OMP_NUM_THREADS=1 python -m pytest --numprocesses $((($(nproc) * 3 + 1) / 2)) --dist loadfile --no-loadscope-reorder "${pytest_args[@]}"
 # with another seed each time, which it prints
 [[ -n $core ]] || ((${#pytest_args[@]})) || check faults python -m tests.faults --quick
 

@@ -6,7 +6,7 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 # log WORDS...: a line with the time, on stderr.
 log() {
-  printf '[%s] %s\n' "$(date '+%F %T')" "$*" >&2
+  printf '[%(%F %T)T] %s\n' -1 "$*" >&2
 }
 
 # die WORDS...: an error in one line, exit status 1.

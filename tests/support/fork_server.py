@@ -9,6 +9,7 @@ are signals for it; where the client is gone, the command is killed.
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib.metadata
 import os
@@ -21,6 +22,7 @@ import sys
 import threading
 import traceback
 import warnings
+import weakref
 from argparse import Namespace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -61,6 +63,14 @@ def _import_fairseq() -> None:
     """Import all that takes seconds, and nothing of fairseq_cli, which opens its log as it is imported."""
     import fairseq.sequence_generator  # noqa: F401
     import sacrebleu  # noqa: F401
+    import sacremoses  # noqa: F401
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    LanguageIdentifier.from_model_file = functools.cache(LanguageIdentifier.from_model_file)
+    LanguageIdentifier.from_model_file(MODEL_FILE)
+    # what was imported here is not a command's to tidy up
+    for finalizer in weakref.finalize._registry:
+        finalizer.atexit = False
 
 
 def _import_plugin() -> None:

@@ -26,6 +26,8 @@ from tests.support import ROOT, fork_protocol
 
 # bytes of memory of its own that a command may ask for: damaged sizes must not take the machine with them
 MEMORY = 6 << 30
+# what takes long to start, of all that `python` is called with
+FORKED = r"^-($|\ |m\ fairseq_rope(\.|_data(\ |\.(check_corpus|tokenize)\ )))"
 PROGRAMS = ("python", "fairseq-train", "fairseq-preprocess", "fairseq-generate", "fairseq-validate", "fairseq-rope")
 
 
@@ -98,8 +100,7 @@ class ForkServer:
         for name in PROGRAMS:
             client = shlex.join([sys.executable, "-SE", str(fork_protocol.__file__), self._socket, name])
             # what starts at once needs no fork
-            others = f"exec {shlex.quote(sys.executable)} "
-            other = f'[[ "$*" =~ ^-($|\\ |m\\ fairseq_rope(\\.|_data\\ )) ]] || {others}"$@"\n'
+            other = f'[[ "$*" =~ {FORKED} ]] || exec {shlex.quote(sys.executable)} "$@"\n'
             (folder / name).write_text(f'#!/bin/bash\n{other if name == "python" else ""}exec {client} "$@"\n')
             (folder / name).chmod(0o755)
         return folder

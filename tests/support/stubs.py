@@ -4,11 +4,11 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.support import ROOT
 from tests.support.environment import environment
+from tests.support.forked import shared_server
 
 RECORD_CALL = """#!{bash}
 # bash writes a line at a time, and arguments have several: one write for each call, or those of models at once mix
@@ -73,9 +73,10 @@ class Stubs:
     def __init__(self, folder: Path) -> None:
         self.folder, self.bin, self.record = folder, folder / "bin", folder / "record"
         self.bin.mkdir(parents=True)
+        python = shlex.quote(str(shared_server().programs() / "python"))
         for name, text in STUBS.items():
             path = self.bin / name
-            path.write_text(text.format(bash=shutil.which("bash"), python=shlex.quote(sys.executable)))
+            path.write_text(text.format(bash=shutil.which("bash"), python=python))
             path.chmod(0o755)
         # hostile, but a path
         self.text = folder / "a 'text'\n-ö"
