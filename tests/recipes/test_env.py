@@ -94,12 +94,12 @@ def test_an_unknown_argument_of_the_test_script_is_an_error() -> None:
 @pytest.mark.parametrize(("option", "levels", "harness"), [("--quick", " -m unit", 0), ("", "", 1)])
 def test_quick_runs_the_linters_and_the_first_level(shell: Shell, option: str, levels: str, harness: int) -> None:
     shutil.copy(SCRIPTS[0], shell.project / "scripts")
-    for name in ("python3", "nproc"):
-        shell.stub(name)
+    shell.stub("python3")
+    shell.stub("nproc").write_text("#!/bin/sh\necho 2\n")
     shell.run(f"source scripts/test.sh {option}")
     calls = shell.calls("-m")
     assert [call.partition(" ")[2] for call in calls if " -m pytest" in call] == [
-        f"-m pytest --numprocesses  --dist loadfile --no-loadscope-reorder{levels}"
+        f"-m pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder{levels}"
     ]
     assert sum(" -m ruff" in call or " -m mypy" in call for call in calls) == 3
     assert sum(" -m tests.faults --quick" in call for call in calls) == harness
