@@ -1,9 +1,9 @@
 """fairseq 0.12.2's encoder layer: a fused kernel that works on copies of the weights.
 
 Symptom: in evaluation, after a checkpoint was loaded, the layer never calls `self_attn`, so that another attention is
-ignored; and the copies are parameters without a gradient, which stop default DDP. A stock
-post-norm model ends with "Mask Type should be defined" where a batch has padding, in newer torch: so did
-`convert_to_rope.sh`, which scores the original.
+ignored; and the copies are parameters without a gradient, which stop default DDP. In newer torch a stock
+post-norm model ends with "Mask Type should be defined" where a batch has padding: so did `convert_to_rope.sh`, which
+scores the original.
 fairseq 0.12.2 alone (main reports this version too, and has no such path); can go with Python 3.10.
 """
 
@@ -25,8 +25,7 @@ class NoFastPath(nn.Module):
     """To be named before fairseq's encoder layer among a class's bases."""
 
     def drop_fast_path(self) -> None:
-        """Switch the path off and remove the copies; called once, at the end of the layer's construction."""
-        self.can_use_fastpath = False
+        """Remove the copies; called once, at the end of the layer's construction."""
         for name in _COPIES:
             if name in self._parameters:
                 delattr(self, name)
@@ -37,7 +36,7 @@ class NoFastPath(nn.Module):
 
 
 def switch_off_fast_path() -> None:
-    """Let the layers of stock models, too, attend by their `self_attn`."""
+    """Let the layers of all models, stock ones too, attend by their `self_attn`."""
     wrap(TransformerEncoderLayerBase, "__init__", _build_without)
 
 

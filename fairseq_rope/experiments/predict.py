@@ -115,9 +115,10 @@ class Classifier:
         """Return a subset, its examples cut as in training, or whole."""
         uncut = {"shorten_method": "none", **({"max_option_length": None} if self.ranks else {})}
         chosen = {name: getattr(self.cfg, name) for name in uncut}
-        for name, value in (uncut if whole else chosen).items():
-            setattr(self.cfg, name, value)
         try:
+            if whole:
+                for name, value in uncut.items():
+                    setattr(self.cfg, name, value)
             self.task.load_dataset(subset, combine=False)
         finally:
             for name, value in chosen.items():

@@ -34,7 +34,7 @@ from tests.support.fork_protocol import receive, status_message
 def serve(path: str, *, plugin: bool) -> None:
     """Import, then fork for each connection until stdin ends."""
     scripts = {each.name: each for each in importlib.metadata.entry_points(group="console_scripts")}
-    _import_fairseq()
+    _load_libraries()
     if plugin:
         _import_plugin()
     commands: dict[int, tuple[int, socket.socket]] = {}  # of those at work: pidfd -> process and client
@@ -59,13 +59,14 @@ def serve(path: str, *, plugin: bool) -> None:
         _signal(child, signal.SIGKILL)
 
 
-def _import_fairseq() -> None:
-    """Import all that takes seconds, and nothing of fairseq_cli, which opens its log as it is imported."""
+def _load_libraries() -> None:
+    """Load all that takes long, and nothing of fairseq_cli, which opens its log as it is imported."""
     import fairseq.sequence_generator  # noqa: F401
     import sacrebleu  # noqa: F401
     import sacremoses  # noqa: F401
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+    # the model that check_corpus asks
     LanguageIdentifier.from_model_file = functools.cache(LanguageIdentifier.from_model_file)
     LanguageIdentifier.from_model_file(MODEL_FILE)
     # what was imported here is not a command's to tidy up
