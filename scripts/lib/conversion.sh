@@ -214,6 +214,7 @@ evaluate_with_loss() { # CHECKPOINT DIR RECORD OPTION...
 }
 
 validate() { # CHECKPOINT
+  # fairseq logs what it finds, and a log that the disk has no room for is cut off without a failure: cat fails
   fairseq-validate "$WORK/data-bin" --task translation --user-dir "$ROOT/fairseq_rope" --path "$1" --max-tokens "$MAX_TOKENS" \
-    --required-batch-size-multiple 1 --skip-invalid-size-inputs-valid-test
+    --required-batch-size-multiple 1 --skip-invalid-size-inputs-valid-test | cat
 }

@@ -155,3 +155,18 @@ def test_of_another_average_the_loss_is_made_anew_too(place: Stubs, tmp_path: Pa
     done = convert(place, work, "--conf", str(conf))
     assert done.returncode == 0, done.stderr
     assert len(place.calls("fairseq-validate")) == 2
+
+
+def test_a_loss_that_the_disk_has_no_room_for_is_an_error_and_made_when_there_is_some(place: Stubs, tmp_path: Path):
+    work = tmp_path / "w"
+    # as logging does, it goes on when a line cannot be written
+    stub = place.bin / "fairseq-validate"
+    stub.write_text("#!/usr/bin/env bash\nfor ((i = 0; i < 1000; i++)); do echo 'a loss' || true; done 2>/dev/null\n")
+    stub.chmod(0o755)
+    full = convert(place, work, "prepare", most_bytes=4096)
+    assert full.returncode == 1 and "cat: write error: File too large" in full.stderr, full.stderr
+    assert not list(work.rglob("validate.log"))
+    done = convert(place, work, "prepare")
+    assert done.returncode == 0, done.stderr
+    logs = [path.read_text() for path in work.rglob("validate.log*") if path.suffix != ".settings"]
+    assert logs == ["a loss\n" * 1000] * 2

@@ -69,7 +69,11 @@ def make_conversion(folder: Path) -> Stubs:
     return stubs
 
 
-def convert(stubs: Stubs, work: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def convert(
+    stubs: Stubs, work: Path, *arguments: str, most_bytes: int | None = None, **settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the recipe; no file may have more than `most_bytes`, a multiple of 1,024, as on a full disk."""
     given = ("--from", str(stubs.folder / "original.pt"), "--data", str(stubs.folder / "data"))
     settings = {"SETTINGS": str(stubs.folder / "settings"), **settings}
-    return stubs.run(work, "bash", SCRIPT, *given, *arguments, **settings)
+    limit = f"trap '' XFSZ; ulimit -f {most_bytes // 1024}; " if most_bytes else ""
+    return stubs.run(work, "bash", "-c", f'{limit}exec bash "$@"', "bash", SCRIPT, *given, *arguments, **settings)
