@@ -60,6 +60,7 @@ take_status() { # GROUP
   wait "$1" || status=$?
   if ((status)); then
     tail -n 20 -- "$out" >&2
+    echo | tee -a -- "$out" >&2 || true # where the disk is full it has no reason above, and tee says so
     log "$work failed with status $status: above the end of $out"
     exit "$status"
   fi

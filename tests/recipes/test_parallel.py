@@ -88,6 +88,14 @@ def test_a_model_that_fails_ends_the_recipe_with_its_status_and_the_others(stubs
     assert done.returncode == 0, done.stderr
 
 
+def test_where_there_is_no_room_for_the_reason_of_a_failure_that_is_said(stubs: Stubs, tmp_path: Path):
+    command = stubs.command("--models", "rope sinusoidal", conf="train_model() { seq 9999 >&2; }\n")
+    limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "bash", *command]  # no file above 16 KiB
+    done = stubs.run(tmp_path, *limited, PARALLEL="2")
+    assert done.returncode == 1 and "seq: " not in done.stderr
+    assert f"\ntee: {tmp_path}/rope/train.out: File too large\n" in done.stderr, done.stderr
+
+
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_recipe_that_is_stopped_stops_what_it_has_started(stubs: Stubs, tmp_path: Path, signum: signal.Signals):
     env = stubs.environment(tmp_path, PARALLEL="2", TRAINING="60")
