@@ -96,9 +96,11 @@ decode_options() {
 
 # longest_example: tokens of the longest line of training text of both languages, with the end of the sentence.
 longest_example() {
-  local file=$WORK/text/longest part=$WORK/text/longest.$BASHPID.part # models at once ask at once
+  local file=$WORK/text/longest part=$WORK/text/longest.$BASHPID.part longest # models at once ask at once
   if [[ ! -s $file ]]; then
-    awk 'NF > most { most = NF } END { print most + 1 }' "$WORK/text/train."{"$SOURCE_LANG","$TARGET_LANG"} >"$part"
+    # first all of it: a later run has another number, and leaves what is half-written
+    longest=$(awk 'NF > most { most = NF } END { print most + 1 }' "$WORK/text/train."{"$SOURCE_LANG","$TARGET_LANG"})
+    printf '%s\n' "$longest" >"$part" || { rm -f -- "$part" && die "cannot write $file"; }
     mv -- "$part" "$file"
   fi
   cat -- "$file"

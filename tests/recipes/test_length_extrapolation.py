@@ -1,11 +1,13 @@
 """scripts/length_extrapolation.sh: windows in training and test, and models that are another one decoded otherwise."""
 
 import ast
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.support import ROOT
+from tests.support.environment import environment
 from tests.support.stubs import Stubs
 
 SCRIPT = str(ROOT / "scripts" / "length_extrapolation.sh")
@@ -88,3 +90,21 @@ def test_without_text_of_ones_own_it_is_the_embedded_corpus(stubs: Stubs, tmp_pa
     assert {line.split().count("<sep>") for line in lines[:-1]} == {11}
     lines = (tmp_path / "text" / "train.en").read_text().splitlines()
     assert {line.split().count("<sep>") for line in lines} == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "status"),
+    [("awk() { echo 3; kill -9 $$; }", -9), ("trap '' XFSZ; ulimit -f 0", 1)],
+    ids=["killed", "no room"],
+)
+def test_where_the_longest_example_cannot_be_counted_nothing_is_left(tmp_path: Path, trouble: str, status: int):
+    text = tmp_path / "text"
+    text.mkdir()
+    names = {text / "train.en", text / "train.de"}
+    for name in names:
+        name.write_text("two words\n")
+    script = "ROOT=$PWD; source scripts/lib/base.sh; source scripts/lib/models.sh; SOURCE_LANG=en TARGET_LANG=de"
+    command = ["bash", "-c", f"set -euo pipefail; {script}; {trouble}; longest_example"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == status and {*text.iterdir()} == names, done.stderr
+    assert status < 0 or f"error: cannot write {text}/longest\n" in done.stderr
