@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 from fairseq import checkpoint_utils, tasks
+from fairseq.models.transformer import TransformerConfig
 
 import fairseq_rope  # noqa: F401  applies the quirks
 from tests.support.checkpoint_files import fairseq_checkpoint
@@ -32,3 +33,13 @@ def test_a_task_is_set_up_with_what_is_left(tmp_path: Path) -> None:
     torch.save(checkpoint, tmp_path / "model.pt")
     cfg = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "model.pt"))["cfg"]
     assert "a" in tasks.setup_task(cfg.task).dictionary
+
+
+@pytest.mark.parametrize("is_used", [False, True])
+def test_a_model_option_that_is_used_stays(is_used: bool, tmp_path: Path) -> None:
+    model = {"_name": "transformer_rope", "dropout": 0.3, "merge_src_tgt_embed": is_used}  # as hydra leaves it
+    torch.save({**fairseq_checkpoint({}), "cfg": {"model": model}}, tmp_path / "model.pt")
+    kept = checkpoint_utils.load_checkpoint_to_cpu(str(tmp_path / "model.pt"))["cfg"]["model"]
+    is_known = "merge_src_tgt_embed" in TransformerConfig.__dataclass_fields__
+    assert ("merge_src_tgt_embed" in kept) == (is_used or is_known)
+    assert kept["dropout"] == 0.3
