@@ -19,6 +19,8 @@ from fairseq.models import ARCH_CONFIG_REGISTRY, BaseFairseqModel
 from omegaconf import BooleanNode, DictConfig, FloatNode, IntegerNode, OmegaConf, StringNode, open_dict
 from omegaconf.errors import ValidationError
 
+from fairseq_rope.compat.layers_to_keep import write_kept_layers_as_text
+
 # type of an option on the command line -> hydra's, and what it takes
 _NODES: dict[Any, tuple[Any, str]] = {
     bool: (BooleanNode, "true or false"),
@@ -39,6 +41,7 @@ def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
         return options
     found: Any = OmegaConf.to_container(options, resolve=True)
     args = Namespace(**{name: value for name, value in found.items() if value is not None})
+    write_kept_layers_as_text(args)
     set_defaults = ARCH_CONFIG_REGISTRY.get(found.get("_name"))
     if set_defaults is None:
         return args

@@ -29,6 +29,8 @@ def test_a_resumed_training_of_kept_layers_ends_as_one_that_was_never_stopped(pr
     [
         ("1,3", "0,2", {"encoder": [1, 3], "decoder": [0, 2]}),  # of four each
         ("0,1,2,9", "2,3", {"encoder": [0, 1, 2, 3], "decoder": [2, 3]}),  # as many as there are
+        ("1,3", None, {"encoder": [1, 3], "decoder": [0, 1, 2, 3]}),
+        (None, "2", {"encoder": [0, 1, 2, 3], "decoder": [2]}),
         (None, None, {"encoder": [0, 1, 2, 3], "decoder": [0, 1, 2, 3]}),
     ],
 )

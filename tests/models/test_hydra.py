@@ -71,6 +71,7 @@ def test_the_trainer_finds_a_number_of_base_layers():
     ("name", "task", "options", "kept"),
     [
         ("transformer_rope", TRANSLATION, {**ENCODER, **DECODER}, {"encoder": 1, "decoder": "0,2"}),
+        ("transformer_rope", TRANSLATION, {**ENCODER, **DECODER}, {"encoder": [1], "decoder": [0, 2]}),
         ("transformer_lm_rope", LANGUAGE, DECODER, {"decoder": "0,2"}),
         ("roformer", make_mlm_task(), {**ENCODER, "max_positions": 32}, {"encoder": 1}),
     ],
