@@ -8,6 +8,7 @@ from fairseq_rope.compat.fasta_names import quote_fasta_names
 from fairseq_rope.compat.finished_training import end_finished_trainings
 from fairseq_rope.compat.fixed_options import refuse_fixed_overrides
 from fairseq_rope.compat.foreach import update_all_at_once
+from fairseq_rope.compat.hydra_errors import print_hydra_errors
 from fairseq_rope.compat.interrupted_pools import end_interrupted_pools
 from fairseq_rope.compat.interrupted_saves import end_interrupted_saves
 from fairseq_rope.compat.large_binarized_data import count_bytes_without_limit
@@ -47,6 +48,7 @@ def apply_everything() -> None:
     update_all_at_once()
     open_log_files_once()
     end_interrupted_saves()
+    print_hydra_errors()
     end_interrupted_pools()
     forbid_repeated_ngrams()
     switch_off_fast_path()
