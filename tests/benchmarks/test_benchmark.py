@@ -1,16 +1,14 @@
 """The whole benchmark on a small model, as its user starts it."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import ROOT
+from tests.support.forked import shared_server
 
 COMMAND = [
     *(
@@ -45,15 +43,11 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     # an installed package that is not the one beside the benchmark: of the same name, fairseq would import only one
     for package in ("fairseq_rope", "data-prep/fairseq_rope_data"):
         shutil.copytree(ROOT / package, folder / "installed" / Path(package).name)
-    done = subprocess.run(
-        [sys.executable, ROOT / "scripts" / "benchmark.py", *COMMAND, "--work", folder / "work", "--output", output],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(folder / "installed")},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    return {**json.loads(output.read_text()), "tables": done.stdout}
+    options = [*COMMAND, "--work", folder / "work", "--output", output]
+    settings = {"PYTHONPATH": str(folder / "installed")}
+    done = shared_server().call(f"{ROOT}/scripts/benchmark.py", options, cwd=folder, timeout=600, **settings)
+    assert done.status == 0, done.text[-3000:]
+    return {**json.loads(output.read_text()), "tables": done.stdout.decode()}
 
 
 def test_every_kind_of_measurement_has_a_row_and_a_line_in_a_table(result: dict[str, Any]) -> None:

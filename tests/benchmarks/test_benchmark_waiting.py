@@ -1,9 +1,6 @@
 """The benchmark of waiting threads on a small model, as its user starts it."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,20 +9,11 @@ from benchmarks.waiting.rates import rates_table
 from tests.support import ROOT, forked
 
 
-def run(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, ROOT / "scripts" / "benchmark_waiting.py", *arguments, "--work", folder / "work"],
-        env={**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-    )
-
-
 def test_each_work_has_a_row_with_the_speed_of_each_setting(tmp_path: Path) -> None:
     options = ["--company", "1", "--settings", "none", "GOMP_SPINCOUNT=10", "--nice", "19", "--repetitions", "1"]
     small = ["--max-tokens", "256", "--updates", "1", "--sentences", "4", "--threads", "1"]
-    done = run(*options, *small, "--output", "rates.json", folder=tmp_path)
+    places = ["--work", tmp_path / "work", "--output", tmp_path / "rates.json"]
+    done = forked.run(f"{ROOT}/scripts/benchmark_waiting.py", *options, *small, *places)
     assert done.returncode == 0, done.stderr[-3000:]
     rows = json.loads((tmp_path / "rates.json").read_text())["rows"]
     works = ("train", "generate", "ctranslate2")

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,13 +12,8 @@ from benchmarks.engines.comparison import STOCK, compared, differences, engines_
 from benchmarks.engines.process import Result
 from compare_engines import main
 from fairseq_rope_data.errors import UserError
-from tests.support import ROOT
+from tests.support import ROOT, forked
 from tests.support.trained import Trained, call
-
-
-def compare(*options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "scripts" / "compare_engines.py"), *map(str, options)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_comparison_finds_what_fairseq_generate_finds(trained: Trained, tmp_path: Path) -> None:
@@ -28,7 +22,9 @@ def test_a_comparison_finds_what_fairseq_generate_finds(trained: Trained, tmp_pa
     generate = ["--user-dir", str(ROOT / "fairseq_rope"), "--required-batch-size-multiple", "1"]
     log = call("fairseq_cli.generate", *model, *search, *generate).stdout.decode()
     options = ["--repeats", 2, "--threads", 1, "--stock", trained.checkpoint, "--layouts", "half", "interleaved"]
-    done = compare(*model, *search, *options, "--json", tmp_path / "facts.json")
+    done = forked.run(
+        f"{ROOT}/scripts/compare_engines.py", *model, *search, *options, "--json", tmp_path / "facts.json"
+    )
     assert done.returncode == 0, done.stderr
     facts = json.loads((tmp_path / "facts.json").read_text())
     rows = {row["engine"]: row for row in facts["rows"]}

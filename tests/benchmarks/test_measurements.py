@@ -127,6 +127,7 @@ def test_repetitions_add_up():
     assert total(parts) == Repetition(2.5, 3, 4, 5, 6.0, 7, 8.0, 9, 10)
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_too_little_memory_and_a_failure_are_errors_of_their_model_alone(corpus: Path, tmp_path: Path):
     spec = Spec("length", "stock", "tiny", "fp32", "cpu", str(corpus), str(tmp_path), length=16, sentences=1)
     # the scores of its first attention take 1 GiB

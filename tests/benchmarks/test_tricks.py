@@ -118,6 +118,7 @@ def test_a_function_is_back_after_the_block() -> None:
     assert attention_core._is_step is before and not has_effect()
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_trick_that_does_nothing_here_is_told_and_no_failure(spec: Spec) -> None:
     # too few tokens to join the weights
     specs = [replace(spec, max_tokens=128), replace(spec, max_tokens=128, without="joined-qkv")]

@@ -30,7 +30,7 @@ FILES = {
     *("dict.en.txt", "dict.de.txt", "fairseq_rope.json", "SHA256SUMS"),
 }
 
-HYDRA_SIZES = {"layers": 2, "embed_dim": 32, "attention_heads": 2}  # those of `trained`
+HYDRA_SIZES = {"layers": 2, "embed_dim": 32, "ffn_embed_dim": 64, "attention_heads": 2}  # those of `trained`
 
 
 def export(monkeypatch: pytest.MonkeyPatch, *options: object) -> None:

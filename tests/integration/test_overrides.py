@@ -17,7 +17,7 @@ from fairseq_rope_data.errors import UserError
 from tests.integration.test_generate import USER_DIR, generate, lines
 from tests.reference import ReferenceTransformer
 from tests.support import ROOT
-from tests.support.trained import Trained, call
+from tests.support.trained import SIZES, Trained, call
 from tests.support.translators import load
 
 SCALING = dict(rope_scaling="yarn,linear", rope_scaling_factor=4, rope_original_length="12")
@@ -160,11 +160,9 @@ def test_sources_longer_than_the_limit_of_the_training_are_read(trained, tmp_pat
 
 def test_a_training_continues_with_a_scaling(trained, tmp_path):
     command = ["fairseq_cli.train", str(trained.data), *USER_DIR, "--save-dir", str(tmp_path)]
-    sizes = "--arch transformer_rope_tiny --encoder-layers 2 --decoder-layers 2 --encoder-attention-heads 2"
-    sizes += " --encoder-embed-dim 32 --decoder-embed-dim 32 --decoder-attention-heads 2 --optimizer adam --lr 1e-4"
-    sizes += " --max-update 1 --max-tokens 500 --cpu --disable-validation --num-workers 0"
+    settings = f"{SIZES} --optimizer adam --lr 1e-4 --max-update 1 --max-tokens 500 --cpu --disable-validation"
     options = [word for name, value in SCALING.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    call(*command, *sizes.split(), *options, "--finetune-from-model", str(trained.checkpoint))
+    call(*command, *settings.split(), "--num-workers", "0", *options, "--finetune-from-model", str(trained.checkpoint))
     models, cfg, _ = checkpoint_utils.load_model_ensemble_and_task([str(tmp_path / "checkpoint_last.pt")])
     assert cfg.model.rope_scaling == "yarn,linear"
     assert models[0].encoder.position_method.magnitude > 1 == models[0].decoder.position_method.magnitude

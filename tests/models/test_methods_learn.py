@@ -3,14 +3,12 @@
 import pytest
 
 from fairseq_rope.models._positions import POSITION_METHODS
-from tests.models.test_learns import STEPS as ENOUGH
 from tests.models.test_learns import exact_matches, train
 
-STEPS = {"t5": 600, "alibi": 600}  # they learn it last
 METHODS = [name for name in POSITION_METHODS if name not in ("rope", "none")]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_most_held_out_strings_are_right(method: str):
-    model = train("transformer_rope", position_method=method, steps=STEPS.get(method, ENOUGH))
+    model = train("transformer_rope", position_method=method)
     assert min(exact_matches(model).values()) > 0.8  # without positions 0.11

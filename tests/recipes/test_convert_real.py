@@ -14,7 +14,7 @@ from fairseq.data.data_utils import load_indexed_dataset
 from fairseq_rope.export.ctranslate2 import export_checkpoint
 from fairseq_rope_data.window_index import read_index
 from tests.support import ROOT
-from tests.support.environment import environment, forking_environment
+from tests.support.environment import forking_environment
 from tests.support.process_groups import kill_group
 from tests.support.trained import Trained, call, trained_model
 
@@ -40,14 +40,13 @@ def test_a_real_model_killed_while_it_is_converted_goes_on_to_an_ordinary_checkp
     work = tmp_path / "a wörk"
     (tmp_path / "conf.env").write_text(CONF)
     given = ["--from", str(stock.checkpoint), "--data", str(stock.data), "--conf", str(tmp_path / "conf.env")]
-    command, env = ["bash", SCRIPT, *given, "--updates", "12"], environment(work)
+    command, env = ["bash", SCRIPT, *given, "--updates", "12"], forking_environment(work)
     quiet = subprocess.DEVNULL
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=quiet, stderr=quiet, start_new_session=True)
     while not list(work.glob("converted/checkpoint_*_[2-5].pt")):
         assert process.poll() is None
         time.sleep(0.02)
     kill_group(process)
-    env = forking_environment(work)
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     assert re.search(r"Loaded checkpoint \S+ \S+/converted/checkpoint_last.pt \(epoch \d+ @ \d+ updates\)", done.stderr)

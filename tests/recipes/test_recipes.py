@@ -57,14 +57,14 @@ def test_the_chain_runs_to_its_table_then_has_nothing_left_to_do_and_takes_the_b
     prepared: Path, command: list[str], tmp_path: Path
 ):
     settings, work = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}, tmp_path / "work"
-    first = multi30k(command, environment(work, **settings))
+    forking = forking_environment(work, **settings)
+    first = multi30k(command, forking)
     assert first.returncode == 0, first.stderr[-3000:]
     assert re.search(r"\| epochs, updates +\| 10, \d+ +\|", first.stdout)
     assert re.search(r"\| test: BLEU4 +\| \d+\.\d\d", first.stdout) and "tok:as-is" in first.stdout
     page = (work / "report.html").read_text(encoding="utf-8")
     assert f"The page of this experiment: {work}/report.html" in first.stdout
     assert "rope reaches" in page and "MAX_EPOCH=10" in page and "<svg" in page
-    forking = forking_environment(work, **settings)
     averaged = (work / "rope" / "averaged.pt").stat().st_mtime_ns
     assert multi30k(command, forking).stdout == first.stdout
     assert (work / "rope" / "averaged.pt").stat().st_mtime_ns == averaged
@@ -88,14 +88,14 @@ def wait_until(holds: Callable[[], bool], work: Path) -> None:
 
 def test_a_recipe_killed_while_training_goes_on(prepared: Path, command: list[str], tmp_path: Path):
     settings, work = {"PREPARED": str(prepared), "MAX_EPOCH": "10"}, tmp_path / "work"
-    env, quiet = environment(work, **settings), subprocess.DEVNULL
+    env, quiet = forking_environment(work, **settings), subprocess.DEVNULL
     process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=quiet, stderr=quiet, start_new_session=True)
     while not (work / "rope" / "checkpoint4.pt").exists():
         assert process.poll() is None
         time.sleep(0.02)
     kill_group(process)
     wait_until(lambda: "has not ended" in (work / "report.html").read_text(encoding="utf-8"), work)
-    done = multi30k(command, forking_environment(work, **settings))
+    done = multi30k(command, env)
     assert done.returncode == 0, done.stderr[-3000:]
     assert re.search(r"\| epochs, updates +\| 10, ", done.stdout)
     assert re.search(r"Loaded checkpoint \S+ \(epoch [4-9] @", done.stderr) and not list(work.rglob("*.part*"))

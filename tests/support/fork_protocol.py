@@ -20,6 +20,11 @@ _STATUS = struct.Struct("!h")
 _ABOVE = 512  # received files get numbers from here on
 
 
+def programs(path):
+    """Return the folder of the programs whose server listens at a path."""
+    return os.path.join(os.path.dirname(path), "bin")
+
+
 def connect(path):
     """Return a connection to the server that listens at a path."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -12,6 +12,7 @@ import contextlib
 import functools
 import gc
 import importlib.metadata
+import multiprocessing.spawn
 import os
 import resource
 import runpy
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tests.support import ROOT
-from tests.support.fork_protocol import receive, status_message
+from tests.support.fork_protocol import programs, receive, status_message
 
 
 def serve(path: str, *, plugin: bool) -> None:
@@ -37,6 +38,9 @@ def serve(path: str, *, plugin: bool) -> None:
     _load_libraries()
     if plugin:
         _import_plugin()
+    # of those that a command starts
+    sys.executable = os.path.join(programs(path), "python")
+    multiprocessing.spawn.set_executable(sys.executable)
     commands: dict[int, tuple[int, socket.socket]] = {}  # of those at work: pidfd -> process and client
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(path)
@@ -179,6 +183,10 @@ def _as_python(program: str, argv: list[str], scripts: dict[str, Any]) -> None:
         sys.argv = argv[1:]
         sys.path.insert(0, os.getcwd())
         runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
+    elif "-c" in argv[:2]:  # -B before it, as multiprocessing hands its own flags on
+        code, sys.argv = argv[argv.index("-c") + 1], argv[argv.index("-c") :]
+        sys.argv.remove(code)
+        exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
     elif argv[0] == "-":
         sys.argv = argv
         sys.path.insert(0, "")

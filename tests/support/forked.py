@@ -4,8 +4,9 @@
         done = server.call("fairseq_rope.tools.translate", ["data-bin", "--path", "model.pt"], stdin=b"a line\\n")
 
 A command is a process of its own, with its own arguments, environment, standard streams, folder and end; its code is
-`__main__`'s, as with `python -m`. Only what happens while libraries are imported is not tested by it: the quickstart,
-Multi30k's recipe, what is killed and installations start a new Python.
+`__main__`'s, as with `python -m`. What it starts with its own interpreter, or as processes of multiprocessing, is a
+fork, too. Only what happens while libraries are imported is not tested by it: the quickstart, the fault harness's kills and
+installations start a new Python.
 """
 
 import contextlib
@@ -27,7 +28,10 @@ from tests.support import ROOT, fork_protocol
 # bytes of memory of its own that a command may ask for: damaged sizes must not take the machine with them
 MEMORY = 6 << 30
 # what takes long to start, of all that `python` is called with
-FORKED = r"^-($|\ |m\ fairseq_rope(\.|_data(\ |\.(check_corpus|tokenize)\ )))"
+FORKED = (
+    r"^-($|\ |m\ (benchmarks|fairseq_rope)\.|m\ fairseq_rope_data(\ |\.(check_corpus|tokenize)\ )"
+    r"|(B\ -)?c\ from\ multiprocessing\.spawn)"
+)
 PROGRAMS = ("python", "fairseq-train", "fairseq-preprocess", "fairseq-generate", "fairseq-validate", "fairseq-rope")
 
 
@@ -52,6 +56,7 @@ class ForkServer:
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
         self._socket = os.path.join(self._folder.name, "socket")
         self._lock, self._is_ready = threading.Lock(), False
+        self._write_programs(Path(fork_protocol.programs(self._socket)))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.support.fork_server", self._socket, *(["--plugin"] if plugin else [])],
             stdin=subprocess.PIPE,
@@ -68,11 +73,21 @@ class ForkServer:
         self._folder.cleanup()
 
     def call(
-        self, module: str, argv: Sequence[str | Path], *, stdin: bytes = b"", cwd: Path = ROOT, timeout: float = 120
+        self,
+        module: str,
+        argv: Sequence[str | Path],
+        *,
+        stdin: bytes = b"",
+        cwd: Path = ROOT,
+        timeout: float = 120,
+        **settings: str,
     ) -> Done:
-        """Run `python -m MODULE`, or `python FILE.py`, and wait; it is killed after `timeout` seconds."""
+        """Run `python -m MODULE`, or `python FILE.py`, and wait; it is killed after `timeout` seconds.
+
+        `settings` are environment variables.
+        """
         words = [*(["-m"] if not module.endswith(".py") else []), module, *map(str, argv)]
-        request = {"program": "python", "argv": words, "cwd": str(cwd), "environment": _environment()}
+        request = {"program": "python", "argv": words, "cwd": str(cwd), "environment": _environment(**settings)}
         with contextlib.ExitStack() as stack:
             streams = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
             streams[0].write(stdin)
@@ -94,16 +109,17 @@ class ForkServer:
 
     def programs(self) -> Path:
         """Return a folder for the PATH in which `python` and the commands of fairseq are forks of this server."""
-        folder = Path(self._folder.name) / "bin"
         with self._connected():
-            folder.mkdir(exist_ok=True)
+            return Path(fork_protocol.programs(self._socket))
+
+    def _write_programs(self, folder: Path) -> None:
+        folder.mkdir()
         for name in PROGRAMS:
             client = shlex.join([sys.executable, "-SE", str(fork_protocol.__file__), self._socket, name])
             # what starts at once needs no fork
             other = f'[[ "$*" =~ {FORKED} ]] || exec {shlex.quote(sys.executable)} "$@"\n'
             (folder / name).write_text(f'#!/bin/bash\n{other if name == "python" else ""}exec {client} "$@"\n')
             (folder / name).chmod(0o755)
-        return folder
 
     def _connected(self) -> socket.socket:
         """Return a connection, once the server listens."""

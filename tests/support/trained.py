@@ -27,11 +27,13 @@ _GERMAN = {
 }
 
 
-TRAINING = """
-    --arch transformer_rope_tiny --encoder-layers 2 --decoder-layers 2 --dropout 0.1
-    --encoder-embed-dim 32 --decoder-embed-dim 32 --encoder-attention-heads 2 --decoder-attention-heads 2
-    --criterion label_smoothed_cross_entropy --label-smoothing 0.1 --optimizer adam
-    --lr 1e-2 --lr-scheduler inverse_sqrt --warmup-updates 40 --max-update 150 --max-tokens 1500 --seed 1 --cpu
+SIZES = """
+    --arch transformer_rope_tiny --encoder-layers 2 --decoder-layers 2 --encoder-embed-dim 32 --decoder-embed-dim 32
+    --encoder-ffn-embed-dim 64 --decoder-ffn-embed-dim 64 --encoder-attention-heads 2 --decoder-attention-heads 2
+"""
+TRAINING = f"""
+    {SIZES} --dropout 0.1 --criterion label_smoothed_cross_entropy --label-smoothing 0.1 --optimizer adam
+    --lr 1e-2 --lr-scheduler inverse_sqrt --warmup-updates 40 --max-update 150 --max-tokens 600 --seed 1 --cpu
     --disable-validation --no-epoch-checkpoints --save-interval 1000 --num-workers 0
 """
 
@@ -50,10 +52,13 @@ class Trained(NamedTuple):
         return [*names, "--bpe", "subword_nmt", "--tokenizer", "moses", "-s", "en", "-t", "de", "--cpu"]
 
 
-def call(*command: str, stdin: bytes = b"") -> Done:
-    """Run `python -m command` from the repository's root on one core; a failure shows its stderr."""
+def call(*command: str, stdin: bytes = b"", **settings: str) -> Done:
+    """Run `python -m command` from the repository's root on one core; a failure shows its stderr.
+
+    `settings` are environment variables.
+    """
     module, *arguments = command
-    done = shared_server().call(module, arguments, stdin=stdin, timeout=600)
+    done = shared_server().call(module, arguments, stdin=stdin, timeout=600, **settings)
     assert done.status == 0, f"{command}: {done.text[-3000:]}"
     return done
 
@@ -118,4 +123,5 @@ def _learn_bpe(folder: Path, codes: Path) -> None:
 
 def _train(data: Path, save: Path, options: str) -> None:
     command = ["fairseq_cli.train", str(data), "--user-dir", str(ROOT / "fairseq_rope"), "--save-dir", str(save)]
-    call(*command, *TRAINING.split(), *options.split())
+    # the faster library at these sizes
+    call(*command, *TRAINING.split(), *options.split(), FAIRSEQ_ROPE_PRODUCTS="torch")
