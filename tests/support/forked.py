@@ -5,8 +5,8 @@
 
 A command is a process of its own, with its own arguments, environment, standard streams, folder and end; its code is
 `__main__`'s, as with `python -m`. What it starts with its own interpreter, or as processes of multiprocessing, is a
-fork, too. Only what happens while libraries are imported is not tested by it: the quickstart, the fault harness's kills and
-installations start a new Python.
+fork, too. Only what happens while libraries are imported is not tested by it: the quickstart, the fault harness's kills
+and installations start a new Python.
 """
 
 import contextlib
