@@ -113,7 +113,10 @@ install_all() {
   # --no-deps: such an index holds torch, but not the pinned versions of what torch needs
   [[ -z ${TORCH_INDEX_URL:-} ]] || pip_install "$python" --no-deps --index-url "$TORCH_INDEX_URL" torch
   pip_install "$python" torch numpy cython cffi
-  log "install fairseq: built from source, about two minutes the first time"
+  log "install fairseq: built from source, one to two minutes the first time"
+  # setuptools compiles one extension after the other unless it is told how many at once
+  printf '[build_ext]\nparallel = %s\n' "$(nproc || echo 1)" >"${python%/bin/python}/build.cfg"
+  local -x DIST_EXTRA_CONFIG=${DIST_EXTRA_CONFIG:-${python%/bin/python}/build.cfg}
   if python_fits "$python" 3.10; then
     # isolated: with torch in sight 0.12.2 wants to build extensions whose sources are not in the distribution
     pip_install "$python" fairseq

@@ -129,6 +129,19 @@ def test_fairseq_is_installed_with_isolation_on_python_3_10_only(shell: Shell) -
     assert "python -m pip install --quiet fairseq" in shell.calls("pip")
 
 
+def test_as_many_extensions_are_compiled_at_once_as_there_are_cores_unless_the_user_says_otherwise(
+    shell: Shell,
+) -> None:
+    shell.stub("python3")
+    shell.stub("nproc").write_text("#!/bin/sh\necho 6\n")
+    pip = 'pip_install() { [[ $* != *fairseq-fixed* ]] || cat -- "$DIST_EXTRA_CONFIG"; }'
+    assert shell.run(f"{pip}; setup_env").stdout == "[build_ext]\nparallel = 6\n"
+    (shell.project / "own.cfg").write_text("the user's\n")
+    shutil.rmtree(shell.project / ".venv")
+    own = {"DIST_EXTRA_CONFIG": str(shell.project / "own.cfg")}
+    assert shell.run(f"{pip}; setup_env", **own).stdout == "the user's\n"
+
+
 @pytest.mark.parametrize("changed", ["pyproject.toml", "constraints.txt", "version", "index", "folder"])
 def test_an_environment_is_completed_when_what_it_depends_on_changes(shell: Shell, changed: str) -> None:
     shell.stub("python3")
