@@ -14,7 +14,7 @@ import torch
 import fairseq_rope  # noqa: F401  torch then loads fairseq's checkpoints
 from tests.support import ROOT
 from tests.support.roformers import TOKENS, our_model, save_ours, their_tensors, write_folder, write_vocabulary
-from tests.support.trained import Trained, call, trained_model
+from tests.support.trained import SIZES, Trained, call, trained_model
 
 LOG = "S-0\tein Hund\nT-0\ta dog\nH-0\t-0.5\ta dog\nD-0\t-0.5\ta dog\nP-0\t-0.5\n"
 END = "Generate test with beam=5: BLEU4 = 10.00, 20.0/15.0/10.0/5.0 (BP=1.000, ratio=1.000, syslen=9, reflen=9)\n"
@@ -28,12 +28,6 @@ class Runs:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.system, ("touch ran",)
-
-
-_SIZES = (
-    "--encoder-layers 2 --decoder-layers 2 --encoder-embed-dim 32 --decoder-embed-dim 32 "
-    "--encoder-attention-heads 2 --decoder-attention-heads 2"
-)
 
 
 def make(folder: Path) -> dict[str, str]:
@@ -51,8 +45,8 @@ def make(folder: Path) -> dict[str, str]:
     return names | {
         "translate": f"{names['data']} --path {names['model']} --bpe-codes {names['codes']} --bpe subword_nmt "
         "--tokenizer moses --cpu",
-        "train": f"{names['data']} --cpu --user-dir {names['plugin']} --arch transformer_rope_tiny --optimizer adam "
-        f"--lr 1e-3 --max-tokens 1000 --max-update 2 --save-dir save --num-workers 0 {_SIZES}",
+        "train": f"{names['data']} --cpu --user-dir {names['plugin']} {' '.join(SIZES.split())} --optimizer adam "
+        "--lr 1e-3 --max-tokens 1000 --max-update 2 --save-dir save --num-workers 0",
         "another-base": shlex.quote("{'rope_base': 500.0}"),
         "other-heads": shlex.quote("{'encoder_attention_heads': 1}"),
         "misspelt": shlex.quote("{'rope_scalling': 'ntk'}"),
