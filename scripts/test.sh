@@ -15,8 +15,8 @@
 #   --                 what follows goes to pytest; the fault harness is left out
 #
 # Makes its environment (.venv, or $FAIRSEQ_ROPE_ENV; `none` keeps the current python) the first time.
-# Expected time on two AMD Zen 3 cores, with some other work: installation 2 to 10 minutes, once; the checks 50 minutes,
-# of them 8 the fault harness; --quick 2 minutes; --faults about 20.
+# Expected time on two AMD Zen 4 cores: installation 1 to 5 minutes, once; the checks 21 minutes, of them 4 the fault
+# harness; --quick 2 minutes; --faults about 20.
 #
 # Example: bash scripts/test.sh -- tests/modules -k cache
 set -euo pipefail
