@@ -30,14 +30,15 @@ _NODES: dict[Any, tuple[Any, str]] = {
 
 
 def as_namespace(options: Any, model: type[BaseFairseqModel]) -> Namespace:
-    """Return the options of `model` as a command line gives them; those are returned as they are, to be written to.
+    """Return the options of `model` as a command line gives them; those are returned themselves, to be written to.
 
-    Which layers are kept, how many, and `base_layers` are written to hydra's, too.
+    Which layers are kept is text in both. It, how many they are, and `base_layers` are written to hydra's, too.
 
     Raises:
         ValueError: one is no option of the model, or has not its type.
     """
     if not isinstance(options, DictConfig):
+        write_kept_layers_as_text(options)
         return options
     found: Any = OmegaConf.to_container(options, resolve=True)
     args = Namespace(**{name: value for name, value in found.items() if value is not None})

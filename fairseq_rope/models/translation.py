@@ -13,7 +13,6 @@ from fairseq.utils import safe_getattr
 from torch import Tensor, nn
 
 from fairseq_rope.compat.hydra_options import as_namespace
-from fairseq_rope.compat.layers_to_keep import write_kept_layers_as_text
 from fairseq_rope.models._stacks import (
     add_stack_options,
     build_decoder,
@@ -54,7 +53,6 @@ class TransformerRopeModel(TransformerModel):
             ValueError: an option breaks its rule or cannot go with another; the text names it.
         """
         args = as_namespace(args, cls)
-        write_kept_layers_as_text(args)
         transformer_rope(args)  # a checkpoint of an older version may lack an option
         check_stack_options(args, model="transformer_rope")
         model: TransformerRopeModel = super().build_model(args, task)
