@@ -191,9 +191,10 @@ def test_each_product_of_a_large_layer_has_its_own_route_measured_as_it_is_made(
 
 
 @pytest.mark.parametrize(
-    ("rows", "inputs", "outputs", "is_large"), [(256, 256, 512, True), (255, 512, 512, False), (2048, 128, 512, False)]
+    ("rows", "inputs", "outputs", "is_large"),
+    [(256, 256, 256, True), (255, 256, 256, False), (1024, 128, 128, True), (14, 128, 10000, True)],
 )
-def test_a_layer_is_large_by_its_least_dimension(
+def test_a_layer_is_large_by_its_multiplications(
     monkeypatch: pytest.MonkeyPatch, rows: int, inputs: int, outputs: int, is_large: bool
 ):
     asked = []
@@ -222,7 +223,7 @@ def test_products_of_a_loss_are_of_training_where_it_has_a_gradient(monkeypatch:
 def test_training_and_search_are_told_apart(monkeypatch: pytest.MonkeyPatch):
     asked = []
     monkeypatch.setattr(route, "is_onednn", lambda work, **_: asked.append(work))
-    layer, x = linear.Linear(1024, 1024), torch.ones(64, 1024)
+    layer, x = linear.Linear(512, 512), torch.ones(32, 512)
     layer(x)
     with torch.no_grad():
         layer(x)

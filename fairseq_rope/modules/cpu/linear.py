@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from fairseq_rope.modules.cpu import onednn, route
 from fairseq_rope.modules.cpu.packing import PackedLinear, pack
-from fairseq_rope.modules.cpu.thresholds import MIN_LARGE_DIMENSION, MIN_ONEDNN_PRODUCTS
+from fairseq_rope.modules.cpu.thresholds import MIN_LARGE_PRODUCTS, MIN_ONEDNN_PRODUCTS
 from fairseq_rope.modules.first_derivative import first_derivative_only
 
 _logger = logging.getLogger(__name__)
@@ -66,11 +66,11 @@ def _is_for_onednn(x: Tensor, weight: Tensor, *, large: tuple[str, ...], small: 
     if x.dtype == torch.bfloat16:
         _tell_worth_of_bfloat16()
     is_float32 = x.dtype == weight.dtype == torch.float32
-    pays = x.dim() > 1 and x.numel() * weight.size(0) >= MIN_ONEDNN_PRODUCTS
+    products = x.numel() * weight.size(0)
+    pays = x.dim() > 1 and products >= MIN_ONEDNN_PRODUCTS
     if not (is_float32 and pays and torch.backends.mkldnn.enabled) or torch.is_autocast_enabled("cpu"):
         return False
-    is_large = min(*weight.shape, x.numel() // x.size(-1)) >= MIN_LARGE_DIMENSION
-    works = large if is_large else (small,)
+    works = large if products >= MIN_LARGE_PRODUCTS else (small,)
     return any(route.is_onednn(work, torchs=F.linear, onednn=_product) for work in works)
 
 
