@@ -5,15 +5,20 @@ from typing import Any
 
 import torch
 from fairseq.modules import MultiheadAttention
-from torch import Tensor, nn
+from torch import Tensor
 
-from fairseq_rope.modules.attention_kernels import AttentionKernel, DecodingState, SoftmaxKernel
-from fairseq_rope.modules.cpu.linear import Linear, linear
+from fairseq_rope.modules.attention_kernels import (
+    AttentionKernel,
+    DecodingState,
+    SelectedQueries,
+    SoftmaxKernel,
+)
+from fairseq_rope.modules.cpu import joined
 from fairseq_rope.modules.cpu.packing import PackedLinear, pack
-from fairseq_rope.modules.cpu.thresholds import MIN_TOKENS_TO_JOIN
 from fairseq_rope.modules.explicit_positions import Positioned
 from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.positions.base import PositionMethod
+from fairseq_rope.modules.selected_tokens import selected_tokens, side_by_side
 from fairseq_rope.modules.token_rows import TokenRows
 
 IncrementalState = dict[str, dict[str, Any]]
@@ -25,7 +30,7 @@ class _Decoding:
     """What a layer keeps while it decodes: the kernel's state, and its weights joined once, where no gradient flows."""
 
     state: DecodingState
-    projection: tuple[Tensor, Tensor] | None = None
+    projection: joined.Weights | None = None
     is_joined: bool = False
 
 
@@ -70,7 +75,8 @@ class SelfAttention(Positioned, MultiheadAttention):
 
     def make_generation_fast_(self, **_: Any) -> None:
         """Pack the weights of queries, keys and values as one; fairseq calls it before a search."""
-        self.packed = pack(self.q_proj, self.k_proj, self.v_proj) if self._can_join() else None
+        layers = self.q_proj, self.k_proj, self.v_proj
+        self.packed = pack(*layers) if joined.can_join(layers) else None
 
     def forward(
         self,
@@ -87,6 +93,8 @@ class SelfAttention(Positioned, MultiheadAttention):
     ) -> tuple[Tensor, Tensor | None]:
         """Attend from `query` to itself and to what `incremental_state` holds of the earlier steps.
 
+        From `selected_tokens` alone, where the layer is asked for the output of these.
+
         Args:
             query: (T, B, E), or rows of tokens, (N, E).
             key: `query` or None, as `value`: this is self-attention.
@@ -99,7 +107,8 @@ class SelfAttention(Positioned, MultiheadAttention):
             before_softmax: not supported.
             need_head_weights: return the probabilities of each head.
 
-        Returns: what has the shape of `query`, and the probabilities (B, T, S) or (H, B, T, S) or None.
+        Returns: what has the shape of `query`, or that of the selected tokens, (M, E); and the probabilities (B, T, S)
+            or (H, B, T, S) or None.
 
         Raises:
             ValueError: a use that positions have no meaning for, such as keys from elsewhere; or positions are given
@@ -111,33 +120,69 @@ class SelfAttention(Positioned, MultiheadAttention):
             raise ValueError(
                 f"explicit positions are for methods that rotate, not for {type(self.position_method).__name__}"
             )
+        rows = key_padding_mask if isinstance(key_padding_mask, TokenRows) else None
+        padding = key_padding_mask if rows is None else rows.padding
+        if isinstance(padding, Tensor):
+            padding = Padding(padding)
+        options = {"attn_mask": attn_mask, "key_padding_mask": padding, "dropout": self.dropout_module}
+        needs_weights, selected = need_weights or need_head_weights, selected_tokens()
+        is_plain = incremental_state is None and attn_mask is None and not needs_weights
+        if rows is not None and selected is not None and is_plain and self._takes_some_queries():
+            return self._attend_from(query, rows, selected, options), None
         decoding = None if incremental_state is None else self._decoding(incremental_state)
         projected = self._project(query, decoding)
-        rows = None
-        if isinstance(key_padding_mask, TokenRows):
-            rows, key_padding_mask = key_padding_mask, key_padding_mask.padding
+        if rows is not None:
             # (N, 3, H, D) -> (T, B, 3, H, D)
             projected = rows.restore(projected).transpose(0, 1)
-        elif isinstance(key_padding_mask, Tensor):
-            key_padding_mask = Padding(key_padding_mask)
         attended, weights = self.kernel.attend(
             projected,
             self.position_method,
             None if decoding is None else decoding.state,
             positions=self.positions,
-            attn_mask=attn_mask,
-            key_padding_mask=key_padding_mask,
-            dropout=self.dropout_module,
-            need_weights=need_weights or need_head_weights,
+            need_weights=needs_weights,
+            **options,
         )
         # (B, H, T, D) -> (B, T, E), as the fused kernels lay it in memory: no copy to keep
         attended = attended.transpose(1, 2).flatten(2)
-        # -> (T, B, E) or (N, E)
-        output = self.out_proj(attended).transpose(0, 1) if rows is None else self.out_proj(rows.take(attended))
+        if rows is not None:
+            # -> (N, E)
+            attended = rows.take(attended)
+        if selected is not None:
+            # -> (M, E)
+            attended = attended[selected]
+        output = self.out_proj(attended)
+        if output.dim() == 3:
+            # -> (T, B, E)
+            output = output.transpose(0, 1)
         if weights is not None:
             # (B, H, T, S) -> (H, B, T, S) or (B, T, S)
             weights = weights.transpose(0, 1) if need_head_weights else weights.mean(dim=1)
         return output, weights
+
+    def _takes_some_queries(self) -> bool:
+        return self.position_method.takes_some_queries
+
+    def _attend_from(self, query: Tensor, rows: TokenRows, selected: Tensor, options: dict[str, Any]) -> Tensor:
+        """Return what the selected tokens, true in `selected` (N,), get from all, (M, E)."""
+        shorter, places = side_by_side(rows.restore(selected))
+        keys_and_values = self._heads(joined.product(query, (self.k_proj, self.v_proj)))
+        queries = self._heads(self.q_proj(query[selected]))
+        attended, _ = self.kernel.attend(
+            # (N, 2, H, D) -> (T, B, 2, H, D)
+            rows.restore(keys_and_values).transpose(0, 1),
+            self.position_method,
+            None,
+            positions=self.positions,
+            need_weights=False,
+            # (M, 1, H, D) -> (Q, B, 1, H, D)
+            queries=SelectedQueries(
+                shorter.restore(queries).transpose(0, 1),
+                places if self.positions is None else self.positions.gather(1, places),
+            ),
+            **options,
+        )
+        # (B, H, Q, D) -> (M, E)
+        return self.out_proj(shorter.take(attended.transpose(1, 2).flatten(2)))
 
     def reorder_incremental_state(self, incremental_state: IncrementalState, new_order: Tensor) -> IncrementalState:
         """Let hypothesis `new_order[i]` become the i-th of the cache."""
@@ -157,38 +202,16 @@ class SelfAttention(Positioned, MultiheadAttention):
 
     def _project(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
         """Return queries, keys and values, (..., 3, H, D)."""
-        joined = None
-        if self.packed is not None and self._can_join():  # layers and hooks may have changed since
-            joined = self.packed.product(query, self.q_proj, self.k_proj, self.v_proj)
-        if joined is None:
-            joined = self._joined_product(query, decoding)
-        return joined.view(*query.shape[:-1], 3, self.num_heads, self.head_dim)
-
-    def _joined_product(self, query: Tensor, decoding: _Decoding | None) -> Tensor:
-        """Return queries, keys and values, (..., 3 E)."""
-        if decoding is not None and not torch.is_grad_enabled():
+        layers = self.q_proj, self.k_proj, self.v_proj
+        projected = None
+        if self.packed is not None and joined.can_join(layers):  # layers and hooks may have changed since
+            projected = self.packed.product(query, *layers)
+        if projected is None and decoding is not None and not torch.is_grad_enabled():
             if not decoding.is_joined:
-                decoding.projection, decoding.is_joined = self._joined_projection(), True
-            projection = decoding.projection
-        else:
-            is_large = query.shape[:-1].numel() >= MIN_TOKENS_TO_JOIN
-            projection = self._joined_projection() if is_large else None
-        if projection is not None:
-            return linear(query, *projection)
-        return torch.cat([proj(query) for proj in (self.q_proj, self.k_proj, self.v_proj)], dim=-1)
+                decoding.projection, decoding.is_joined = joined.weights(layers), True
+            projected = joined.product_with(decoding.projection, query, layers)
+        return self._heads(joined.product(query, layers) if projected is None else projected)
 
-    def _joined_projection(self) -> tuple[Tensor, Tensor] | None:
-        """Return one weight and bias, (3 E, E) and (3 E,), or None where each layer is called by itself."""
-        if not self._can_join():
-            return None
-        projections = (self.q_proj, self.k_proj, self.v_proj)
-        return torch.cat([proj.weight for proj in projections]), torch.cat([proj.bias for proj in projections])
-
-    def _can_join(self) -> bool:
-        """Return whether no layer is another one or has hooks, such as those of quantization noise."""
-        return all(type(proj) is Linear and not _has_hooks(proj) for proj in (self.q_proj, self.k_proj, self.v_proj))
-
-
-def _has_hooks(layer: nn.Module) -> bool:
-    backward = layer._backward_hooks or layer._backward_pre_hooks
-    return bool(layer._forward_pre_hooks or layer._forward_hooks or backward)
+    def _heads(self, projected: Tensor) -> Tensor:
+        """(..., P E) -> (..., P, H, D)."""
+        return projected.unflatten(-1, (-1, self.num_heads, self.head_dim))

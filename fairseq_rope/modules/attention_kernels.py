@@ -1,6 +1,6 @@
 """How self-attention gets from projected queries, keys and values to its output: the place to choose another kernel."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fairseq.modules import FairseqDropout
 from torch import Tensor
@@ -10,6 +10,13 @@ from fairseq_rope.modules.kv_cache import KVCache
 from fairseq_rope.modules.padding import Padding
 from fairseq_rope.modules.positions.base import PositionMethod
 from fairseq_rope.modules.rotated_qkv import rotate_qkv_
+
+
+class SelectedQueries(NamedTuple):
+    """The queries of some tokens, in the place of those of all."""
+
+    projected: Tensor  # (Q, B, 1, H, D), which may be overwritten
+    positions: Tensor  # (B, Q)
 
 
 class DecodingState(Protocol):
@@ -36,6 +43,7 @@ class AttentionKernel(Protocol):
         key_padding_mask: Padding | None,
         dropout: FairseqDropout,
         need_weights: bool,
+        queries: SelectedQueries | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return what the queries get from the keys and values, those of `state` too.
 
@@ -48,8 +56,10 @@ class AttentionKernel(Protocol):
             key_padding_mask: of the queries' tokens, (B, T).
             dropout: for the probabilities.
             need_weights: return the probabilities before dropout.
+            queries: those that attend; `projected` is then of keys and values alone, (T, B, 2, H, D). For methods with
+                `takes_some_queries`.
 
-        Returns: (B, H, T, D), and the probabilities (B, H, T, S) or None.
+        Returns: (B, H, T, D), and the probabilities (B, H, T, S) or None; for `queries` T is Q.
         """
 
 
@@ -71,10 +81,15 @@ class SoftmaxKernel:
         key_padding_mask: Padding | None,
         dropout: FairseqDropout,
         need_weights: bool,
+        queries: SelectedQueries | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Return softmax attention's output and probabilities; see `AttentionKernel`."""
         offset = 0 if state is None else state.length
-        q, k, v = rotate_qkv_(projected, method, offset=offset, positions=positions)
+        if queries is None:
+            q, k, v = rotate_qkv_(projected, method, offset=offset, positions=positions)
+        else:
+            (q,) = rotate_qkv_(queries.projected, method, rotated=1, positions=queries.positions)
+            k, v = rotate_qkv_(projected, method, rotated=1, offset=offset, positions=positions)
         if state is not None:
             k, v, key_padding_mask = state.append(k, v, key_padding_mask)
         return attend(

@@ -10,6 +10,7 @@ import torch
 from fairseq.data.data_utils import collate_tokens
 from torch import Tensor
 
+from fairseq_rope.modules import attention_kernels
 from fairseq_rope.modules.positions.layouts import LAYOUTS
 from fairseq_rope.modules.sentence_encoder import segment_ids
 from tests.support.encoders import LENGTHS, PAD, SMALL, WORDS, draw, encoder, padded, sentences, some
@@ -186,20 +187,71 @@ def test_threads_may_share_a_model():
             near(found, alone, LOGITS["large weights"])
 
 
-def test_the_last_layer_does_no_work_for_tokens_that_nobody_asks_for():
+@pytest.mark.parametrize("part", ["self_attn.q_proj", "self_attn.k_proj", "self_attn.out_proj", "fc1"])
+def test_the_last_layer_does_no_work_for_tokens_that_nobody_asks_for(part: str):
     model = encoder()
     tokens = padded()
     rows = []
-    layers = model.encoder.sentence_encoder.layers
-    for layer in layers:
-        layer.fc1.register_forward_hook(lambda module, inputs, output: rows.append(output.numel() // output.size(-1)))
+    for layer in model.encoder.sentence_encoder.layers:
+        layer.get_submodule(part).register_forward_hook(
+            lambda module, inputs, output: rows.append(output.numel() // output.size(-1))
+        )
     model(tokens, masked_tokens=some(tokens))
     words = int(tokens.ne(PAD).sum())
-    assert rows == [words, words, int(some(tokens).sum())]
+    # attention needs all keys
+    assert rows == [words, words, words if "k_proj" in part else int(some(tokens).sum())]
     rows.clear()
     model.register_classification_head("head", num_classes=3)
     model(tokens, classification_head_name="head")
-    assert rows == [words, words, len(tokens)]
+    assert rows == [words, words, words if "k_proj" in part else len(tokens)]
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+@pytest.mark.parametrize(("asked", "queries"), [((3, 0, 5), 5), ((1, 1, 1), 1), ((0, 0, 0), 0)])
+def test_only_the_queries_of_tokens_that_are_asked_for_attend(
+    monkeypatch: pytest.MonkeyPatch, asked: tuple[int, ...], queries: int, dropout: float
+):
+    model = encoder(dropout=0.0, attention_dropout=dropout).train()
+    attend, shapes = attention_kernels.attend, []
+
+    def record(q: Tensor, k: Tensor, *args: object, **options: object) -> object:
+        shapes.append((q.size(2), k.size(2)))
+        return attend(q, k, *args, **options)
+
+    monkeypatch.setattr(attention_kernels, "attend", record)
+    tokens = padded()[: len(asked)]
+    masked = torch.arange(tokens.size(1)) < torch.tensor(asked)[:, None]
+    logits = model(tokens, masked_tokens=masked)[0]
+    logits.sum().backward()
+    length = tokens.size(1)
+    assert logits.shape == (sum(asked), WORDS + 1)
+    assert shapes == [(length, length), (length, length), (queries, length)]
+
+
+@pytest.mark.parametrize("method", ["rope", "none"])
+@torch.no_grad()
+def test_masked_tokens_stand_where_they_are_told_to(method: str):
+    model = encoder(position_method=method)
+    tokens = padded()
+    masked = some(tokens)
+    positions = None
+    if method == "rope":
+        positions = torch.rand(tokens.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 50
+    whole = model(tokens, return_all_hiddens=True, src_positions=positions)[0][masked]  # with padding
+    near(model(tokens, masked_tokens=masked, src_positions=positions)[0], whole, LOGITS["large weights"])
+
+
+@each_variant
+@torch.no_grad()
+def test_where_layers_compute_sentences_the_logits_of_masked_tokens_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, options: dict
+):
+    model = encoder(**options)
+    tokens = padded()
+    masked = some(tokens)
+    by_rows = model(tokens, masked_tokens=masked)[0]
+    monkeypatch.setattr("fairseq_rope.modules.encoder.token_rows", lambda *_: None)  # as on a GPU
+    near(model(tokens, masked_tokens=masked)[0], by_rows, LOGITS["large weights"])
 
 
 def test_layers_that_are_all_left_out_select_tokens_too():

@@ -6,8 +6,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from fairseq_rope.models._options import rotary_embedding
 from fairseq_rope.modules.attention import SelfAttention
+from fairseq_rope.modules.positions.alibi import ALiBi
 from fairseq_rope.modules.positions.base import PositionMethod
+from fairseq_rope.modules.positions.shaw import ShawLayer
+from fairseq_rope.modules.positions.xpos import XPos
 
 T, B, H, D = 6, 3, 2, 4
 E = H * D
@@ -82,3 +86,10 @@ def test_steps_ask_for_their_own_positions():
     full, _ = attention(x, x, x, attn_mask=CAUSAL)
     steps = [attention(x[t : t + 1], None, None, incremental_state=state)[0] for t in range(T)]
     torch.testing.assert_close(torch.cat(steps), full)
+
+
+def test_some_queries_alone_may_be_asked_for_where_only_the_rotation_knows_places():
+    xpos = XPos(D, frequencies=lambda size: (torch.ones(size // 2), 1.0))
+    rotary = rotary_embedding(D, base=100.0, fraction=1.0, layout="interleaved")
+    assert PositionMethod().takes_some_queries and rotary.takes_some_queries
+    assert not any(method.takes_some_queries for method in (Distance(), ALiBi(H), ShawLayer(D, clip=2), xpos))

@@ -17,6 +17,15 @@ class PositionMethod:
     # what is trained, a part of the model's state: of the stack, or of the layer if `for_layer` makes a new method
     weights: nn.ParameterDict | None = None
 
+    @property
+    def takes_some_queries(self) -> bool:
+        """Whether some tokens' queries may attend alone: nothing but `rotate_` knows where they stand.
+
+        `rotate_` then takes queries alone and keys alone, too, (1, B, H, T, D).
+        """
+        method = type(self)
+        return method.bias is PositionMethod.bias and method.added_values is PositionMethod.added_values
+
     def for_layer(self) -> "PositionMethod":
         """Return the method of one more layer: this one, unless every layer has weights of its own."""
         return self

@@ -14,6 +14,8 @@ class XPos(RotaryEmbedding):
     distance of a key before its query, and would grow with that of a key after it. So it is for decoders only.
     """
 
+    takes_some_queries = False  # queries and keys are not rotated alike
+
     def __init__(
         self,
         rotary_dim: int,

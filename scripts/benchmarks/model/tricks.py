@@ -172,7 +172,7 @@ TRICKS = {
     "onednn": Trick(BOTH, "modules.cpu.linear._is_for_onednn", _never),
     "dropout": Trick(("train", "masked"), "modules.cpu.dropout.Dropout.kept", _nothing),
     "attention-parts": Trick(("masked",), "modules.attention_core._kept_in_parts", _nothing),
-    "joined-qkv": Trick(BOTH, "modules.attention.SelfAttention._can_join", _never),
+    "joined-qkv": Trick(BOTH, "modules.cpu.joined.can_join", _never),
     "in-place-rotation": Trick(BOTH, "modules.attention_kernels.rotate_qkv_", _pure_rotation),
     "no-causal-mask": Trick(("train",), "modules.attention_kernels.attend", _with_mask),
     "fused-criterion": Trick(("train",), _FUSED, _fairseq_criterion),
@@ -185,6 +185,7 @@ TRICKS = {
     "plain-products": Trick(("generate",), "modules.attention_core._is_step", _never),
     "token-rows": Trick(WORKS, "modules.encoder.token_rows", _nothing),
     "unpadding": Trick(("finetune",), "modules.token_rows._is_worth_leaving_out", _never),
+    "selected-queries": Trick(("masked", "finetune"), "modules.attention.SelfAttention._takes_some_queries", _never),
     # without effect in itself, but a user's choice: glibc works in its own way
     "kept-heap": Trick(BOTH, variable=_HEAP, default="glibc.malloc.check=0"),
     "spin-count": Trick(BOTH, variable="GOMP_SPINCOUNT", default="300000"),
