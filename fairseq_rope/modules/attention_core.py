@@ -9,9 +9,9 @@ import torch.nn.functional as F
 from fairseq.modules import FairseqDropout
 from torch import Tensor
 
-from fairseq_rope.modules.cpu.attention import attend_with_dropout
-from fairseq_rope.modules.cpu.dropout import Dropout
-from fairseq_rope.modules.cpu.thresholds import MAX_STEP_QUERIES, MIN_STEP_ROWS
+from fairseq_rope.modules.cpu.attention import attend_in_parts
+from fairseq_rope.modules.cpu.dropout import ALL, Dropout
+from fairseq_rope.modules.cpu.thresholds import MAX_SHORT_LENGTH, MAX_STEP_QUERIES, MIN_STEP_ROWS
 from fairseq_rope.modules.padding import Padding, hidden
 
 # an attn_mask that stands for causality, T = S: no mask is made where the kernel needs none; fairseq's layers pass
@@ -67,15 +67,16 @@ def attend(
     if position_bias is not None and is_plain:
         # far positions stay exact in half precision; fused kernels want a bias of the queries' type
         dtype = torch.promote_types(dtype, position_bias.dtype)
+    can_be_parts = not need_weights and added_values is None
+    kept = _kept_in_parts(q, k, (position_bias, attn_mask), dropout, p) if can_be_parts else None
+    causal = is_causal(attn_mask) and key_padding_mask is None and position_bias is None
+    is_fused = kept is None and not is_plain
+    bias = None if causal and is_fused else _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
+    if kept is not None:
+        return attend_in_parts(q, k, v, bias, kept).to(given), None
     if is_plain:
-        bias = _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
-        kept = _kept_in_parts(q, bias, dropout) if p > 0 else None
-        if kept is not None and not need_weights and added_values is None:
-            return attend_with_dropout(q, k, v, bias, kept).to(given), None
         attended, weights = _attend_with_weights(q, k, v, bias, dropout, added_values)
         return attended.to(given), weights.to(given) if need_weights else None
-    causal = is_causal(attn_mask) and key_padding_mask is None and position_bias is None
-    bias = None if causal else _bias(q, attn_mask, key_padding_mask, position_bias, dtype)
     with nullcontext() if q.device.type == "cpu" else _fast_kernels(q, k):
         return F.scaled_dot_product_attention(q, k, v, bias, p, causal).to(given), None
 
@@ -108,12 +109,20 @@ def _is_step(q: Tensor) -> bool:
     return is_search and q.size(2) <= MAX_STEP_QUERIES and q.size(0) * q.size(1) >= MIN_STEP_ROWS
 
 
-def _kept_in_parts(q: Tensor, bias: Tensor | None, dropout: FairseqDropout) -> int | None:
-    """Return how many of 2^16 probabilities are kept where attention may go in parts, or None."""
-    has_gradient = bias is not None and bias.requires_grad
-    if q.device.type != "cpu" or has_gradient or torch.is_autocast_enabled("cpu") or not isinstance(dropout, Dropout):
+def _kept_in_parts(
+    q: Tensor, k: Tensor, biases: tuple[Tensor | None, ...], dropout: FairseqDropout, p: float
+) -> int | None:
+    """Return how many of 2^16 probabilities are kept where attention goes in parts, or None.
+
+    Without dropout that is in training on short sentences: with its backward pass the fused kernel is slow there.
+    """
+    has_gradient = any(bias is not None and bias.requires_grad for bias in biases)
+    if q.device.type != "cpu" or has_gradient or torch.is_autocast_enabled("cpu"):
         return None
-    return dropout.kept()
+    if p > 0:
+        return dropout.kept() if isinstance(dropout, Dropout) else None
+    is_training = torch.is_grad_enabled() and (q.requires_grad or k.requires_grad)
+    return ALL if is_training and max(q.size(2), k.size(2)) <= MAX_SHORT_LENGTH else None
 
 
 def _attend_with_weights(

@@ -10,7 +10,7 @@ from torch import Tensor
 from fairseq_rope.models._options import rotary_embedding
 from fairseq_rope.modules.cpu import linear as module
 from fairseq_rope.modules.cpu import route
-from fairseq_rope.modules.cpu.attention import attend_with_dropout
+from fairseq_rope.modules.cpu.attention import attend_in_parts
 from fairseq_rope.modules.cpu.dropout import Dropout
 from fairseq_rope.modules.cpu.linear import linear
 from fairseq_rope.modules.projected_loss import projected_loss
@@ -26,7 +26,7 @@ def rotated(x: Tensor) -> Tensor:
 
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "cross entropy": lambda x: modules.cross_entropy(x, torch.arange(T) % D, ignore_index=1, reduction="sum"),
-    "attention": lambda x: attend_with_dropout(*3 * [x.view(1, 1, T, D)], None, 50_000),
+    "attention": lambda x: attend_in_parts(*3 * [x.view(1, 1, T, D)], None, 50_000),
     "dropout": lambda x: Dropout(0.3).train()(x),
     # each of its inputs depends on x: what it returns is no constant
     "linear": lambda x: linear(x, x, None),

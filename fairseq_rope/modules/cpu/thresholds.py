@@ -23,6 +23,8 @@ MAX_STEP_QUERIES, MIN_STEP_ROWS = 8, 32  # scripts/benchmark.py generate --sizes
 MIN_PADDING = 0.1  # scripts/benchmark.py tricks --tricks unpadding --sizes tiny iwslt
 # scores of attention that are there at once, float32: 1 MB, which a cache of the processor holds; on Zen 4, 2026-11-27
 MAX_SCORES = 2**18  # scripts/benchmark.py masked --sizes tiny
+# queries and keys of a sentence up to which training gains by them without dropout, too; on Zen 4, 2026-11-29
+MAX_SHORT_LENGTH = 64  # scripts/benchmark.py tricks --tricks attention-parts --sizes tiny iwslt base
 # logits that are there at once, float32: 32 MB, which glibc's heap takes
 MAX_LOGITS = 8_000_000  # scripts/benchmark.py train --sizes base
 # words of the vocabulary in one product of the weight's gradient, which a cache of the processor holds

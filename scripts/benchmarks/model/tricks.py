@@ -171,7 +171,7 @@ _HEAP = "GLIBC_TUNABLES"
 TRICKS = {
     "onednn": Trick(BOTH, "modules.cpu.linear._is_for_onednn", _never),
     "dropout": Trick(("train", "masked"), "modules.cpu.dropout.Dropout.kept", _nothing),
-    "attention-parts": Trick(("masked",), "modules.attention_core._kept_in_parts", _nothing),
+    "attention-parts": Trick(("train", "masked", "finetune"), "modules.attention_core._kept_in_parts", _nothing),
     "joined-qkv": Trick(BOTH, "modules.cpu.joined.can_join", _never),
     "in-place-rotation": Trick(BOTH, "modules.attention_kernels.rotate_qkv_", _pure_rotation),
     "no-causal-mask": Trick(("train",), "modules.attention_kernels.attend", _with_mask),
