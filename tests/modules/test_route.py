@@ -192,7 +192,7 @@ def test_each_product_of_a_large_layer_has_its_own_route_measured_as_it_is_made(
 
 @pytest.mark.parametrize(
     ("rows", "inputs", "outputs", "is_large"),
-    [(256, 256, 256, True), (255, 256, 256, False), (1024, 128, 128, True), (14, 128, 10000, True)],
+    [(512, 512, 512, True), (511, 512, 512, False), (4096, 128, 256, True), (105, 128, 10000, True)],
 )
 def test_a_layer_is_large_by_its_multiplications(
     monkeypatch: pytest.MonkeyPatch, rows: int, inputs: int, outputs: int, is_large: bool
