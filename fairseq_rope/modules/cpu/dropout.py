@@ -10,7 +10,8 @@ from torch import Tensor
 
 from fairseq_rope.modules.first_derivative import first_derivative_only
 
-ALL = _LEVELS = 1 << 16  # values of a 16-bit random number; one is drawn for each element
+_LEVELS = 1 << 16  # values of a 16-bit random number; one is drawn for each element
+ALL = _LEVELS  # so many are kept without dropout
 _ROUNDING = 1e-3  # of the rate at which elements are dropped or kept, whichever is rarer
 
 
