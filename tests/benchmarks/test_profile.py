@@ -45,11 +45,9 @@ def test_a_kernel_of_a_gpu_counts_once_and_the_rest_of_the_time_is_the_hosts():
 @pytest.mark.parametrize(
     ("operation", "part"),
     [
-        *[(name, "products") for name in ("mm", "addmm", "bmm", "baddbmm", "mkldnn_linear", "_linear_pointwise")],
-        *[
-            (name, "attention")
-            for name in ("_scaled_dot_product_flash_attention_for_cpu", "_efficient_attention_forward")
-        ],
+        *[(name, "products") for name in ("mm", "addmm", "mkldnn_linear", "_linear_pointwise")],
+        *[(name, "attention") for name in ("_scaled_dot_product_flash_attention_for_cpu", "bmm", "baddbmm")],
+        ("_efficient_attention_forward", "attention"),
         *[(name, "layer norm") for name in ("native_layer_norm", "native_layer_norm_backward")],
         *[(name, "softmax, loss") for name in ("_softmax", "_log_softmax_backward_data", "exp_", "log", "gather")],
         *[(name, "random numbers") for name in ("bernoulli_", "native_dropout_backward", "random_")],

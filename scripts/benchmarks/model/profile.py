@@ -12,8 +12,8 @@ from benchmarks.model.spec import Repetition, Spec
 KIND = "profile"
 # part of a step -> what the names of torch's operations have in it; the first that fits
 _NAMES = {
-    "products": r"mm$|linear|mkldnn",
-    "attention": r"attention",
+    "products": r"(?<!b)mm$|linear|mkldnn",
+    "attention": r"attention|bmm$",  # of batches of matrices: its products, where no kernel is fused
     "layer norm": r"layer_norm",
     "softmax, loss": r"softmax|exp_?$|log$|gather|scatter|amax",
     "random numbers": r"dropout|bernoulli|random_",  # of dropout, which a GPU does in one operation
