@@ -7,12 +7,7 @@ import torch
 from fairseq.modules import MultiheadAttention
 from torch import Tensor
 
-from fairseq_rope.modules.attention_kernels import (
-    AttentionKernel,
-    DecodingState,
-    SelectedQueries,
-    SoftmaxKernel,
-)
+from fairseq_rope.modules.attention_kernels import AttentionKernel, DecodingState, SelectedQueries, SoftmaxKernel
 from fairseq_rope.modules.cpu import joined
 from fairseq_rope.modules.cpu.packing import PackedLinear, pack
 from fairseq_rope.modules.explicit_positions import Positioned

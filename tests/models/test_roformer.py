@@ -228,15 +228,12 @@ def test_only_the_queries_of_tokens_that_are_asked_for_attend(
     assert shapes == [(length, length), (length, length), (queries, length)]
 
 
-@pytest.mark.parametrize("method", ["rope", "none"])
 @torch.no_grad()
-def test_masked_tokens_stand_where_they_are_told_to(method: str):
-    model = encoder(position_method=method)
+def test_masked_tokens_stand_where_they_are_told_to():
+    model = encoder()
     tokens = padded()
     masked = some(tokens)
-    positions = None
-    if method == "rope":
-        positions = torch.rand(tokens.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 50
+    positions = torch.rand(tokens.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64) * 50
     whole = model(tokens, return_all_hiddens=True, src_positions=positions)[0][masked]  # with padding
     near(model(tokens, masked_tokens=masked, src_positions=positions)[0], whole, LOGITS["large weights"])
 

@@ -145,10 +145,11 @@ def test_without_dropout_short_sentences_go_in_parts_in_training(
     assert len(taken) == 2 * (is_parts and is_training)
 
 
-def test_under_autocast_short_sentences_are_the_fused_kernels():
+def test_under_autocast_short_sentences_are_the_fused_kernels(monkeypatch: pytest.MonkeyPatch):
     inputs = [torch.randn(B, H, S, D, requires_grad=True) for _ in range(3)]
     options: dict[str, Any] = {"attn_mask": CAUSAL, "key_padding_mask": None, "need_weights": False}
     found, _ = attend(*inputs, dropout=Dropout(0.0), **options)
+    monkeypatch.setattr(attention_core, "attend_in_parts", None)  # it must not be called
     with torch.autocast("cpu", dtype=torch.bfloat16):
         halved, _ = attend(*inputs, dropout=Dropout(0.0), **options)
     near(halved.float(), found, SAME[torch.bfloat16])

@@ -7,8 +7,8 @@ command beside each shows its effect.
 
 # multiplications from which oneDNN's faster product makes up for its slower call
 MIN_ONEDNN_PRODUCTS = 2**20  # scripts/benchmark.py generate --sizes tiny
-# multiplications from which oneDNN's product gains where it does not in smaller ones, of each new number of rows too,
-# which takes it 0.5 to 0.8 ms to compile; on Zen 4, 2026-11-29
+# multiplications from which oneDNN's product gains where it does not in smaller ones, though it compiles one for each
+# new number of rows, in 0.5 to 0.8 ms; on Zen 4, 2026-11-29
 MIN_LARGE_PRODUCTS = 2**27  # scripts/benchmark.py tricks --tricks onednn --sizes tiny iwslt base
 # numbers of a weight from which a product with packed ones makes up for its slower call; on Zen 4, 2026-11-23
 MIN_PACKED_WEIGHTS = 2**17  # scripts/benchmark.py tricks --tricks packed-weights
